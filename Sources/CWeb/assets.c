@@ -19,38 +19,71 @@ static const unsigned char address_js[] = {
 static const unsigned char call_js[] = {
 #embed "../Gateway/Web/call.js"
 };
+static const unsigned char channel_js[] = {
+#embed "../Gateway/Web/channel.js"
+};
 static const unsigned char chat_js[] = {
 #embed "../Gateway/Web/chat.js"
-};
-static const unsigned char controls_js[] = {
-#embed "../Gateway/Web/controls.js"
-};
-static const unsigned char lobby_js[] = {
-#embed "../Gateway/Web/lobby.js"
-};
-static const unsigned char sending_js[] = {
-#embed "../Gateway/Web/sending.js"
-};
-static const unsigned char signalling_js[] = {
-#embed "../Gateway/Web/signalling.js"
-};
-static const unsigned char devices_js[] = {
-#embed "../Gateway/Web/devices.js"
 };
 static const unsigned char connection_js[] = {
 #embed "../Gateway/Web/connection.js"
 };
+static const unsigned char controls_js[] = {
+#embed "../Gateway/Web/controls.js"
+};
+static const unsigned char devices_js[] = {
+#embed "../Gateway/Web/devices.js"
+};
+static const unsigned char elements_js[] = {
+#embed "../Gateway/Web/elements.js"
+};
+static const unsigned char icon_svg[] = {
+#embed "../Gateway/Web/icon.svg"
+};
+static const unsigned char layouts_js[] = {
+#embed "../Gateway/Web/layouts.js"
+};
 static const unsigned char line_js[] = {
 #embed "../Gateway/Web/line.js"
 };
-static const unsigned char panels_js[] = {
-#embed "../Gateway/Web/panels.js"
+static const unsigned char lobby_js[] = {
+#embed "../Gateway/Web/lobby.js"
 };
 static const unsigned char people_js[] = {
 #embed "../Gateway/Web/people.js"
 };
-static const unsigned char icon_svg[] = {
-#embed "../Gateway/Web/icon.svg"
+static const unsigned char pickers_js[] = {
+#embed "../Gateway/Web/pickers.js"
+};
+static const unsigned char picture_js[] = {
+#embed "../Gateway/Web/picture.js"
+};
+static const unsigned char roster_js[] = {
+#embed "../Gateway/Web/roster.js"
+};
+static const unsigned char sending_js[] = {
+#embed "../Gateway/Web/sending.js"
+};
+static const unsigned char show_js[] = {
+#embed "../Gateway/Web/show.js"
+};
+static const unsigned char side_js[] = {
+#embed "../Gateway/Web/side.js"
+};
+static const unsigned char signalling_js[] = {
+#embed "../Gateway/Web/signalling.js"
+};
+static const unsigned char tessera_js[] = {
+#embed "../Gateway/Web/tessera.js"
+};
+static const unsigned char words_de_json[] = {
+#embed "../Gateway/Web/words.de.json"
+};
+static const unsigned char words_en_json[] = {
+#embed "../Gateway/Web/words.en.json"
+};
+static const unsigned char words_js[] = {
+#embed "../Gateway/Web/words.js"
 };
 
 #define ASSET(name, bytes) {name, bytes, sizeof bytes}
@@ -61,17 +94,28 @@ static const struct web_asset assets[] = {
     ASSET("main.js", main_js),
     ASSET("address.js", address_js),
     ASSET("call.js", call_js),
+    ASSET("channel.js", channel_js),
     ASSET("chat.js", chat_js),
-    ASSET("controls.js", controls_js),
-    ASSET("lobby.js", lobby_js),
-    ASSET("sending.js", sending_js),
-    ASSET("signalling.js", signalling_js),
-    ASSET("devices.js", devices_js),
     ASSET("connection.js", connection_js),
-    ASSET("line.js", line_js),
-    ASSET("panels.js", panels_js),
-    ASSET("people.js", people_js),
+    ASSET("controls.js", controls_js),
+    ASSET("devices.js", devices_js),
+    ASSET("elements.js", elements_js),
     ASSET("icon.svg", icon_svg),
+    ASSET("layouts.js", layouts_js),
+    ASSET("line.js", line_js),
+    ASSET("lobby.js", lobby_js),
+    ASSET("people.js", people_js),
+    ASSET("pickers.js", pickers_js),
+    ASSET("picture.js", picture_js),
+    ASSET("roster.js", roster_js),
+    ASSET("sending.js", sending_js),
+    ASSET("show.js", show_js),
+    ASSET("side.js", side_js),
+    ASSET("signalling.js", signalling_js),
+    ASSET("tessera.js", tessera_js),
+    ASSET("words.de.json", words_de_json),
+    ASSET("words.en.json", words_en_json),
+    ASSET("words.js", words_js),
 };
 
 size_t web_asset_count(void) { return sizeof assets / sizeof assets[0]; }

@@ -10,25 +10,22 @@ if (query.has('token')) {
 }
 
 export const token = () => sessionStorage.getItem('tessera.token');
+export const keepToken = text => sessionStorage.setItem('tessera.token', text);
 export const forgetToken = () => sessionStorage.removeItem('tessera.token');
 
 const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
 /// The room that the address names; undefined where it names none.
 export const room = query.get('room') ?? (roomInPath && decodeURIComponent(roomInPath));
 
-/// The first message to the server, without its type.
-export function joinRequest(room, name) {
-  const request = { room, name, deltas: true };
-  for (const key of ['layout', 'role']) if (query.get(key)) request[key] = query.get(key);
-  if (token()) request.token = token();
-  return request;
-}
+/// Whether the page is a part of another one, in a frame, and shows the picture and few buttons.
+export const isEmbedded = query.get('embed') === '1';
 
-/// The address of the signalling socket.
-export function signalAddress() {
-  const address = new URL('/signal', location.href);
-  address.protocol = address.protocol.replace('http', 'ws');
-  return address.href;
+/// The options of a `Call`.
+export function callOptions(room, name) {
+  const options = { room, name };
+  for (const key of ['layout', 'role', 'view']) if (query.get(key)) options[key] = query.get(key);
+  if (token()) options.token = token();
+  return options;
 }
 
 /// The address of a room's page, without the settings of this one.

@@ -1,135 +1,171 @@
-// One call: what the server tells of the room, and what the page tells the server.
+// One call: joins a room, keeps what the server tells of it, and sends what the user wants. It knows no page: who embeds a
+// call shows what the events tell.
 
-import * as address from '/assets/address.js';
-import { addMessage } from '/assets/chat.js';
-import { Connection } from '/assets/connection.js';
-import { showControls, showLine, showRecording } from '/assets/controls.js';
-import { Line } from '/assets/line.js';
-import { isChatOpen, notice, showNames, showPeople, unread } from '/assets/panels.js';
-import { People } from '/assets/people.js';
-import { Signalling } from '/assets/signalling.js';
+import { Channel } from './channel.js';
+import { Connection } from './connection.js';
+import { Line } from './line.js';
+import { People } from './people.js';
+import { Signalling } from './signalling.js';
 
-const $ = id => document.getElementById(id);
+// How often the link is measured.
+const LINE_EVERY = 1000;
+// Refused joins, since many come in at once, after which the user is told.
+const PATIENCE = 10;
 
-/// Events: `entered`, once; `waiting` and `refused`, before that, with a sentence for people; `ended`, with the server's
-/// reason.
+/// Events, `detail` in brackets:
+/// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user; `delayed` (seconds): the
+///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
+/// - the room: `people`, `tiles`, `speaker` (id), `view`, `recording`, `room` (settings), `waitingPeople`, `chat` (message),
+///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
+/// - the user: `changed` (what is sent), `role` (role), `muted` and `asked` (the id of who did it), `problem` ({code, …});
+/// - the line: `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
-  constructor(room, name, sending) {
+  /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
+  /// `role`, `layout`, `view`.
+  constructor(sending, { server = new URL(import.meta.url).origin, ...request }) {
     super();
     this.sending = sending;
+    this.server = server;
+    this.room = request.room;
     this.people = new People();
+    /// The picture and the sound of the call, the same object for the whole call.
+    this.stream = new MediaStream();
     /// `mine`: the user's own view, {name, pin}; null: the room's view.
     this.tiles = this.layout = this.mine = this.recording = null;
+    /// `view`: the named view that the user gets; `views`: the names of those that there are.
+    [this.view, this.views] = ['main', []];
+    /// {locked, layoutLocked, admit, pin}; empty on a server that has no such settings.
+    this.settings = {};
+    /// Who waits to be let in, for moderators.
+    this.waiting = [];
+    this.role = request.role ?? 'participant';
     this.connection = this.line = this.timer = this.awake = null;
+    this.channel = new Channel(this);
     this.listeners = new AbortController();
-    this.signalling = new Signalling(address.signalAddress(), address.joinRequest(room, name));
+    this.signalling = new Signalling(socketAddress(server), { ...request, deltas: true });
     this.listen();
     this.signalling.open();
   }
+
+  get id() { return this.signalling.id; }
+  get me() { return this.people.find(this.id); }
+  get isModerator() { return this.role === 'moderator'; }
+  get isViewer() { return this.role === 'viewer'; }
+  /// What shows that a request beside the socket is of this call: the room, the seat's id and its secret.
+  get seat() { return { room: this.room, ...this.signalling.resume }; }
 
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
   listen() {
     const on = (type, handler) => this.signalling.addEventListener(type, ({ detail }) => handler(detail));
     on('joined', message => this.joined(message));
-    on('answer', ({ sdp }) => this.connection?.answered(sdp).catch(error => notice(`The server's answer does not fit: ${error.message}`)));
-    on('participants', message => { this.people.take(message); this.refresh(); });
-    on('participantsChanged', message => { this.people.change(message); this.refresh(); });
-    on('tiles', message => { this.tiles = message; this.refresh(); });
-    on('speaker', ({ participant }) => { for (const person of this.people.list) person.speaking = person.id === participant; this.refresh(); });
-    on('layout', message => { this.layout = message.name ?? message.layout; });
+    on('answer', ({ sdp }) => this.connection?.answered(sdp).catch(error => this.problem('badAnswer', error)));
+    on('participants', message => this.peopleChanged(() => this.people.take(message)));
+    on('participantsChanged', message => this.peopleChanged(() => this.people.change(message)));
+    on('tiles', message => { this.tiles = message; this.emit('tiles'); });
+    on('speaker', ({ participant }) => { this.people.speaks(participant); this.emit('speaker', participant); });
+    on('layout', message => this.layoutChanged(message));
     on('recording', message => this.recordingChanged(message.recording === undefined ? message : message.recording));
-    on('chat', message => this.chatted(message));
+    on('chat', message => this.emit('chat', message));
     on('line', message => { if (this.line) this.line.server = message; });
+    on('room', ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); });
+    on('waiting', ({ people }) => this.waitingChanged(people));
+    on('muted', ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); });
+    on('asked', ({ by }) => this.emit('asked', by));
+    on('role', ({ role }) => this.roleChanged(role));
     on('left', ({ reason }) => this.end(reason));
     on('lost', message => this.lost(message));
     on('error', message => this.failed(message));
     const { signal } = this.listeners;
-    this.sending.addEventListener('changed', () => { this.sendState(); this.refresh(); }, { signal });
+    this.sending.addEventListener('changed', () => { this.sendState(); this.emit('changed'); }, { signal });
     this.sending.addEventListener('sharing', ({ detail }) => this.send({ type: 'present', on: detail }), { signal });
-    this.sending.addEventListener('problem', ({ detail }) => notice(detail), { signal });
+    this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
+    addEventListener('pagehide', () => this.send({ type: 'leave' }), { signal });
   }
 
   send(message) { this.signalling.send(message); }
 
+  problem(code, error) { this.emit('problem', { code, message: error?.message ?? error }); }
+
   // ---- The way in and out
 
   async joined(message) {
-    this.people.take(message);
+    this.peopleChanged(() => this.people.take(message), true);
     this.layout = message.layout;
-    this.recordingChanged(message.recording);
+    this.view = message.view ?? 'main';
+    this.views = message.views ?? [];
+    this.settings = message.settings ?? {};
     this.room = message.room;
-    notice(null);
-    if (this.connection) for (const missed of message.chat ?? []) this.chatted(missed);
-    if (message.resumed && this.connection) {
-      this.sendState();
-      this.refresh();
-      return this.connection.resumed();
-    }
-    const layout = address.query.get('layout');
-    this.mine = layout && layout !== this.layout ? { name: layout, pin: null } : null;
+    this.role = message.you.role ?? this.role;
+    this.recordingChanged(message.recording);
+    this.emit('connection', 'connected');
     const isNew = !this.connection;
+    if (!message.resumed || isNew) await this.begin(message, isNew);
+    else await this.goOn(message);
+  }
+
+  /// A new seat, and with it a new connection.
+  async begin(message, isNew) {
+    const { layout } = this.signalling.join;
+    this.mine = layout && layout !== this.layout ? { name: layout, pin: null } : null;
     this.connect(message.iceServers ?? []);
-    if (isNew) {
-      this.emit('entered', message.room);
-      for (const earlier of message.chat ?? []) addMessage(earlier, earlier.name);
-    }
+    if (isNew) this.emit('entered', message.room);
+    this.history(message, true);
     this.stayAwake();
     this.sendState();
     if (this.sending.screen) this.send({ type: 'present', on: true });
+    this.emit('room');
+    this.emit('people');
     await this.connection.offer();
     clearInterval(this.timer);
-    this.timer = setInterval(async () => { const state = await this.line.read(); if (state) showLine(state); }, 1000);
-    this.refresh();
+    this.timer = setInterval(async () => { const state = await this.line.read(); if (state) this.emit('line', state); }, LINE_EVERY);
   }
+
+  /// The seat and its connection are still there.
+  async goOn(message) {
+    this.history(message, false);
+    this.sendState();
+    this.emit('room');
+    this.emit('people');
+    await this.connection.resumed();
+  }
+
+  /// Messages of the chat that came before (`isEarlier`), or may have been missed. Each has an id, by which one that is
+  /// shown already is known.
+  history({ chat }, isEarlier) { for (const message of chat ?? []) this.emit('chat', { ...message, isEarlier }); }
 
   connect(iceServers) {
     this.connection?.close();
+    this.stream.getTracks().forEach(track => this.stream.removeTrack(track));
     const connection = this.connection = this.sending.connection = new Connection(
-      this.signalling, iceServers, { audio: this.sending.audioTrack, video: this.sending.videoTrack });
+      this.signalling, iceServers, { audio: this.sending.audioTrack, video: this.sending.videoTrack }, this.stream);
     this.line = new Line(connection.pc);
-    const mix = $('mix');
-    connection.addEventListener('remote', () => {
-      // The audio and video tracks come one after the other into the same stream, and a second load would end the first
-      // play().
-      if (mix.srcObject !== connection.remote) mix.srcObject = connection.remote;
-      mix.play().catch(error => {
-        if (error.name !== 'NotAllowedError') return;
-        // The browser requires a tap before it plays audio: show the picture until then.
-        mix.muted = true;
-        mix.play().catch(() => {});
-        $('unmute-page').hidden = false;
-      });
-    });
+    this.channel.open(connection.pc);
+    connection.addEventListener('remote', () => this.emit('stream'));
     connection.addEventListener('state', ({ detail }) => {
-      if (detail === 'connected') notice(null);
-      else if (detail === 'disconnected') notice('The line is interrupted. Waiting for it to come back …', 0);
-      else if (detail === 'failed') notice('The line broke. Trying another way …', 0);
+      const state = { connected: 'connected', disconnected: 'interrupted', failed: 'broken' }[detail];
+      if (state) this.emit('connection', state);
     });
   }
 
   lost({ attempt, wait }) {
-    if (this.connection) {
-      return notice(attempt > 1 ? 'The connection to the server is lost. Trying again …' : 'Reconnecting …', 0);
-    }
-    if (wait && attempt <= 10) {
-      return this.emit('waiting', `Many are coming in at the moment. Trying again in ${Math.ceil(wait)} s …`);
-    }
-    this.refuse(wait ? 'The server has all the calls that it can carry. Try again later.' : 'The server cannot be reached.');
+    if (this.connection) return this.emit('connection', attempt > 1 ? 'lost' : 'reconnecting');
+    if (this.isWaiting) return;
+    if (wait && attempt <= PATIENCE) return this.emit('delayed', Math.ceil(wait));
+    this.refuse({ code: wait ? 'busy' : 'unreachable' });
   }
 
   failed(message) {
-    if (message.code === 'unauthorized') address.forgetToken();
-    if (!this.connection) this.refuse(message.message);
-    else if (message.fatal) this.end(message.message);
-    else notice(message.message);
+    if (!this.connection) this.refuse(message);
+    else if (message.fatal) this.end(message.code, message.message);
+    else this.problem(message.code, message);
   }
 
-  refuse(why) {
+  refuse({ code, message }) {
     this.listeners.abort();
     this.signalling.close();
-    this.emit('refused', why);
+    this.emit('refused', { code, message });
   }
 
   leave() {
@@ -137,17 +173,18 @@ export class Call extends EventTarget {
     this.end(null);
   }
 
-  /// `reason`: the server's, or a sentence; null: the user left.
-  end(reason) {
+  /// `reason`: the server's, or an error's code with its message; null: the user left.
+  end(reason, message) {
     this.listeners.abort();
     clearInterval(this.timer);
     this.signalling.close();
+    this.channel.close();
     this.connection?.close();
     this.connection = null;
     this.awake?.release();
     this.tiles = null;
     this.sending.stop();
-    this.emit('ended', reason);
+    this.dispatchEvent(new CustomEvent('ended', { detail: reason && { reason, message } }));
   }
 
   /// Without this, phones turn the screen off in the middle of a call.
@@ -156,44 +193,79 @@ export class Call extends EventTarget {
     this.awake = await navigator.wakeLock?.request('screen').catch(() => null);
   }
 
-  // ---- The room and the user in it
+  // ---- What the server tells
 
-  refresh() {
-    showPeople(this.people, this.signalling.id, this.mine?.pin, id => this.pin(id));
-    this.showNames();
-    showControls(this.sending);
+  /// `isQuiet`: the list is new, nobody joined or left.
+  peopleChanged(change, isQuiet = false) {
+    const before = new Map(this.people.list.map(person => [person.id, person]));
+    change();
+    const joined = this.people.list.filter(person => !before.delete(person.id));
+    if (!isQuiet && (joined.length || before.size)) this.emit('joins', { joined, left: [...before.values()] });
+    this.emit('people');
   }
 
-  showNames() { showNames(this.tiles, this.people, $('mix')); }
+  layoutChanged({ name, view, scope }) {
+    if (view) this.view = view;
+    const isMine = scope ? scope === 'me' : this.mine && name === this.mine.name;
+    if (!isMine) this.layout = name;
+    this.emit('view');
+  }
+
+  recordingChanged(state) {
+    this.recording = state && ['recording', 'paused'].includes(state.state) ? state : null;
+    this.emit('recording');
+  }
+
+  waitingChanged(people) {
+    if (people) {
+      this.waiting = people;
+      return this.emit('waitingPeople');
+    }
+    this.isWaiting = true;
+    this.emit('waiting');
+  }
+
+  roleChanged(role) {
+    const wasViewer = this.isViewer;
+    this.role = role;
+    if (role !== 'moderator') this.waiting = [];
+    // Who comes on stage is seen and heard from now on.
+    if (wasViewer !== this.isViewer) this.sendState();
+    this.emit('role', role);
+  }
+
+  // ---- What the user wants
 
   sendState() {
     const { audio, video, screen, hand } = this.sending;
     this.send({ type: 'state', audio, video: video || Boolean(screen), hand });
   }
 
-  recordingChanged(state) {
-    this.recording = state && ['recording', 'paused'].includes(state.state) ? state : null;
-    if (state?.state === 'failed') notice(`The recording failed${state.error ? `: ${state.error}` : '.'}`);
-    showRecording(this.recording);
+  /// Sends a message to everyone, or to one participant.
+  chat(text, to) { this.send({ type: 'chat', text, ...(to ? { to } : {}) }); }
+
+  /// `action`: start, pause, resume or stop.
+  record(action) { this.send({ type: 'record', action }); }
+
+  /// `action` of a moderator, with the participant (or who waits) that it concerns, and further fields.
+  moderate(action, participant, fields = {}) {
+    this.send({ type: 'moderate', action, ...(participant ? { participant } : {}), ...fields });
   }
 
-  toggleRecording() { this.send({ type: 'record', action: this.recording ? 'stop' : 'start' }); }
+  /// Changes settings of the room: `locked`, `layoutLocked`, `admit`, `pin`.
+  changeRoom(settings) { this.send({ type: 'room', ...settings }); }
 
-  chatted(message) {
-    if (addMessage(message, message.name) && !isChatOpen() && message.from !== this.signalling.id) unread();
-  }
+  /// Takes another named view, such as `portrait`.
+  takeView(name) { this.send({ type: 'view', name }); }
 
-  /// What shows that a request beside the socket is of this call: the room, the seat's id and its secret.
-  get seat() { return { room: this.room, ...this.signalling.resume }; }
-
-  /// Chooses the view of this page: `name` with that participant first, or the room's view again.
+  /// Chooses the view of this user: `name` with that participant first, or the room's view again.
   ownPicture(name, pinned = null) {
     this.mine = name === this.layout && !pinned ? null : { name, pin: pinned };
     this.send({ type: 'layout', name, scope: 'me', pin: pinned ? [pinned] : [] });
-    this.refresh();
+    this.emit('view');
   }
 
-  /// Chooses the view of this page ('me') or of the room.
+  /// Chooses the view of this user ('me') or of the room ('room').
   chooseLayout(name, scope) {
     if (scope === 'me') this.ownPicture(name, name === this.layout ? null : this.mine?.pin);
     else this.send({ type: 'layout', name, scope });
@@ -203,4 +275,11 @@ export class Call extends EventTarget {
     if (this.mine?.pin === id) this.ownPicture(this.layout);
     else this.ownPicture('speaker', id);
   }
+}
+
+/// The address of a server's signalling socket.
+function socketAddress(server) {
+  const address = new URL('/signal', server);
+  address.protocol = address.protocol.replace('http', 'ws');
+  return address.href;
 }

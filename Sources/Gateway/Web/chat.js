@@ -1,7 +1,9 @@
 // The chat panel: the messages, and the pictures that the user sends. Text from others is inserted as text, never as
 // markup.
 
-import { element, isChatOpen, notice } from '/assets/panels.js';
+import { element, notice } from '/assets/elements.js';
+import { isChatOpen } from '/assets/side.js';
+import { language, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 /// What the server takes.
@@ -27,9 +29,9 @@ export function addMessage(message, name) {
   if (shown.has(message.id)) return false;
   shown.add(message.id);
   const wasAtEnd = isAtEnd();
-  const time = new Date(message.at ?? Date.now()).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  const time = new Date(message.at ?? Date.now()).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
   $('messages').append(element('li', {},
-    element('b', { textContent: name + (message.to ? ' (private)' : '') }), element('time', { textContent: time }),
+    element('b', { dir: 'auto', textContent: message.to ? t('chat.private', { name }) : name }), element('time', { textContent: time }),
     `\n${message.text}`, ...(message.picture ? [picture(message.picture, name)] : [])));
   if (wasAtEnd) toEnd();
   return true;
@@ -39,11 +41,11 @@ export function addMessage(message, name) {
 function picture({ url, bytes }, name) {
   const size = bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
   // Only the server's own pictures are loaded, whatever a message says.
-  if (!/^\/images\/[a-z0-9]+\.[a-z]+$/.test(url)) return element('em', { textContent: `A picture of ${size}` });
-  const image = element('img', { alt: `Picture from ${name}, ${size}`, loading: 'lazy' });
-  const link = element('a', { href: url, target: '_blank', rel: 'noopener noreferrer', title: 'Opens the whole picture' }, image);
+  if (!/^\/images\/[a-z0-9]+\.[a-z]+$/.test(url)) return element('em', { textContent: t('picture.of', { size }) });
+  const image = element('img', { alt: t('picture.from', { name, size }), loading: 'lazy' });
+  const link = element('a', { href: url, target: '_blank', rel: 'noopener noreferrer', title: t('picture.open') }, image);
   image.onload = () => { if (link.dataset.wasAtEnd) toEnd(); };
-  image.onerror = () => link.replaceWith(element('em', { textContent: 'This picture is not there any more.' }));
+  image.onerror = () => link.replaceWith(element('em', { textContent: t('picture.gone') }));
   if (isAtEnd()) link.dataset.wasAtEnd = true;
   image.src = url;
   return link;
@@ -56,30 +58,27 @@ function picture({ url, bytes }, name) {
 async function send(files, seat) {
   const to = $('chat-to').value;
   for (const file of files) {
-    const problem = !TYPES.includes(file.type) ? 'Pictures can be JPEG, PNG, GIF or WebP'
-      : file.size > MAX_BYTES ? 'A picture can have 8 MB at most' : null;
-    if (problem) {
-      say(`${problem}: ${file.name || 'this one'} was not sent.`);
-      continue;
-    }
-    say(`Sending ${file.name || 'the picture'} …`);
-    say(await upload(file, seat(), to));
+    const name = file.name || t('picture.this');
+    const problem = !TYPES.includes(file.type) ? t('picture.type') : file.size > MAX_BYTES ? t('picture.large') : null;
+    if (!problem) say(t('picture.sending', { file: name }));
+    const why = problem ?? await upload(file, seat(), to);
+    say(why ? t('picture.notSent', { file: name, why }) : '');
   }
 }
 
-/// Returns a sentence for the user where the picture was not sent.
+/// Returns the reason where the picture was not sent.
 async function upload(file, { room, id, secret }, to) {
-  if (!id) return `${file.name || 'The picture'} was not sent: the connection to the server is lost.`;
+  if (!id) return t('picture.lost');
   const address = `/api/rooms/${encodeURIComponent(room)}/chat/pictures${to ? `?to=${encodeURIComponent(to)}` : ''}`;
   try {
     const answer = await fetch(address, {
       method: 'POST', headers: { Authorization: `Bearer ${id}.${secret}`, 'Content-Type': file.type }, body: file,
     });
-    if (answer.ok) return '';
+    if (answer.ok) return null;
     const { error } = await answer.json();
-    return `${file.name || 'The picture'} was not sent: ${error.message}`;
+    return error.message;
   } catch {
-    return `${file.name || 'The picture'} was not sent: the server cannot be reached.`;
+    return t('picture.unreachable');
   }
 }
 

@@ -6,16 +6,16 @@ const ANSWER_WITHIN = 6000;
 const SILENCE_LIMIT = 8000;
 
 export class Connection extends EventTarget {
-  constructor(signalling, iceServers, { audio, video }) {
+  /// `remote`: the stream that takes the tracks from the server.
+  constructor(signalling, iceServers, { audio, video }, remote) {
     super();
     this.signalling = signalling;
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
-    this.remote = new MediaStream();
     const streams = [new MediaStream()];
     this.audio = this.pc.addTransceiver(audio ?? 'audio', { direction: 'sendrecv', streams });
     this.video = this.pc.addTransceiver(video ?? 'video', { direction: 'sendrecv', streams });
     this.pc.ontrack = ({ track }) => {
-      this.remote.addTrack(track);
+      remote.addTrack(track);
       this.dispatchEvent(new Event('remote'));
     };
     this.pc.onicecandidate = ({ candidate }) => signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null }, false);

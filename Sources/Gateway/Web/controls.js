@@ -1,10 +1,13 @@
 // The bar of the call: its buttons, the badge of the recording and that of the link.
 
+import { element } from '/assets/elements.js';
+import { t } from '/assets/words.js';
+
 const $ = id => document.getElementById(id);
 
 export function showControls({ audio, video, hand, screen }) {
-  press('toggle-audio', audio, 'mic', audio ? 'Mute' : 'Unmute', audio ? 'Mute the microphone' : 'Switch the microphone on');
-  press('toggle-video', video, 'camera', 'Camera', video ? 'Switch the camera off' : 'Switch the camera on');
+  press('toggle-audio', audio, 'mic', t(audio ? 'audio.on' : 'audio.off'), t(audio ? 'audio.on.action' : 'audio.off.action'));
+  press('toggle-video', video, 'camera', t('camera'), t(video ? 'camera.on.action' : 'camera.off.action'));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
   $('toggle-screen').hidden = !navigator.mediaDevices?.getDisplayMedia;
@@ -21,10 +24,10 @@ function press(id, isOn, iconName, text, action) {
 /// `recording`: the one that runs or pauses; null: none does.
 export function showRecording(recording) {
   $('recording-badge').hidden = !recording;
-  $('recording-text').textContent = recording?.state === 'paused' ? 'Recording paused' : 'Recording';
+  $('recording-text').textContent = t(recording?.state === 'paused' ? 'record.paused' : 'record.running');
   $('toggle-record').classList.toggle('on', Boolean(recording));
-  $('toggle-record').setAttribute('aria-label', recording ? 'Stop recording' : 'Record the call');
-  $('toggle-record').querySelector('span').textContent = recording ? 'Stop' : 'Record';
+  $('toggle-record').setAttribute('aria-label', t(recording ? 'record.stop.action' : 'record.start'));
+  $('toggle-record').querySelector('span').textContent = t(recording ? 'record.stop' : 'record');
 }
 
 let lineState = null;
@@ -34,19 +37,26 @@ export function showLine(state) {
   lineState = state;
   $('line').hidden = !state;
   if (!state) return;
-  $('line').textContent = state.words;
-  $('line').setAttribute('aria-label', state.spoken);
+  const words = t(`line.${state.code}`, { loss: percent(state.loss) });
+  $('line').textContent = t('line.shown', { ...state, words });
+  $('line').setAttribute('aria-label', t('line.spoken', { ...state, words }));
   $('line').className = `badge line ${state.quality}`;
   if ($('line-details').open) showLineDetails();
 }
 
+const percent = share => `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
+const rate = value => t('line.rate', { value });
+
 function showLineDetails() {
-  $('line-list').replaceChildren(...(lineState?.details ?? []).flatMap(([name, value]) => {
-    const term = document.createElement('dt'), detail = document.createElement('dd');
-    term.textContent = name;
-    detail.textContent = value;
-    return [term, detail];
-  }));
+  const { down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec, estimate, reason } = lineState ?? {};
+  const details = lineState ? [
+    ['receiving', rate(down)], ['sending', rate(up)], ['lossDown', percent(lossDown)], ['lossUp', percent(lossUp)],
+    ['roundTrip', roundTrip === null ? '–' : `${Math.round(roundTrip * 1000)} ms`],
+    ['picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} / s` : ''}` : '–'], ['codec', codec ?? '–'],
+    ...(estimate ? [['estimate', rate(estimate)]] : []), ...(reason ? [['reason', reason]] : []),
+  ] : [];
+  $('line-list').replaceChildren(...details.flatMap(([key, value]) => [
+    element('dt', { textContent: t(`line.${key}`) }), element('dd', { textContent: value })]));
 }
 
 export function toggleLineDetails() {

@@ -1,4 +1,4 @@
-// The state of the link in plain words, from the browser's own counters and the server's reports about the picture.
+// The state of the link, from the browser's own counters and the server's reports about the picture.
 
 export class Line {
   constructor(pc) {
@@ -7,10 +7,27 @@ export class Line {
     this.server = null;
   }
 
-  /// {quality: good|fair|poor, words, spoken, details: [[name, value]]}; null until there are two readings.
+  /// Returns {quality: good|fair|poor, code, loss, down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec,
+  /// estimate, reason}: rates in kbit/s, losses 0 to 1, the round trip in seconds. Null until there are two readings.
   async read() {
+    const { now, ...figures } = await this.count();
+    const before = this.before;
+    this.before = now;
+    if (!before) return null;
+    const seconds = (now.at - before.at) / 1000;
+    const rate = key => Math.max(0, Math.round((now[key] - before[key]) * 8 / seconds / 1000));
+    const lost = now.lost - before.lost, received = now.received - before.received;
+    const lossDown = Math.max(0, lost) / Math.max(1, lost + received);
+    const loss = Math.max(lossDown, figures.lossUp);
+    return {
+      ...this.judge(loss, now.frozen - before.frozen > 0.3), ...figures, loss, lossDown, down: rate('down'), up: rate('up'),
+      estimate: this.server?.estimate ? Math.round(this.server.estimate / 1000) : null, reason: this.server?.reason || null,
+    };
+  }
+
+  async count() {
     const now = { at: performance.now(), down: 0, up: 0, lost: 0, received: 0, frozen: 0 };
-    let lostUp = 0, roundTrip = null, frame = null, framesPerSecond = null, codec = null;
+    const figures = { lossUp: 0, roundTrip: null, frame: null, framesPerSecond: null, codec: null };
     const report = await this.pc.getStats();
     for (const entry of report.values()) {
       if (entry.type === 'inbound-rtp') {
@@ -19,47 +36,28 @@ export class Line {
         now.received += entry.packetsReceived;
         if (entry.kind === 'video') {
           now.frozen = entry.totalFreezesDuration ?? 0;
-          if (entry.frameWidth) frame = `${entry.frameWidth} × ${entry.frameHeight}`;
-          framesPerSecond = entry.framesPerSecond;
-          codec = report.get(entry.codecId)?.mimeType?.split('/')[1];
+          if (entry.frameWidth) figures.frame = `${entry.frameWidth} × ${entry.frameHeight}`;
+          figures.framesPerSecond = entry.framesPerSecond;
+          figures.codec = report.get(entry.codecId)?.mimeType?.split('/')[1];
         }
       } else if (entry.type === 'outbound-rtp') now.up += entry.bytesSent;
       else if (entry.type === 'remote-inbound-rtp') {
-        lostUp = Math.max(lostUp, entry.fractionLost ?? 0);
-        if (entry.roundTripTime) roundTrip = entry.roundTripTime;
+        figures.lossUp = Math.max(figures.lossUp, entry.fractionLost ?? 0);
+        if (entry.roundTripTime) figures.roundTrip = entry.roundTripTime;
       }
     }
-    const before = this.before;
-    this.before = now;
-    if (!before) return null;
-    const seconds = (now.at - before.at) / 1000;
-    const rate = key => Math.max(0, Math.round((now[key] - before[key]) * 8 / seconds / 1000));
-    const lost = now.lost - before.lost, received = now.received - before.received;
-    const lossDown = Math.max(0, lost) / Math.max(1, lost + received);
-    const loss = Math.max(lossDown, lostUp);
-    const down = rate('down'), up = rate('up');
-    const froze = now.frozen - before.frozen > 0.3;
+    return { now, ...figures };
+  }
+
+  judge(loss, froze) {
     const mode = this.server?.mode ?? (this.server?.rung === 0 ? 'stills' : 'full');
-    let quality = 'good', words = 'Good line';
-    const isBusy = mode !== 'full' && this.server?.reasonCode === 'server_busy';
-    if (isBusy) [quality, words] = ['fair', 'The server is busy: smaller picture'];
-    else if (mode === 'audio') [quality, words] = ['poor', 'Very slow line: sound only'];
-    else if (mode === 'stills') [quality, words] = ['poor', 'Slow line: sound and still pictures'];
-    else if (loss > 0.08) [quality, words] = ['poor', `Bad line: ${percent(loss)} lost`];
-    else if (froze) [quality, words] = ['fair', 'The picture stopped for a moment'];
-    else if (loss > 0.02) [quality, words] = ['fair', `Some loss: ${percent(loss)}`];
-    else if (mode === 'reduced') [quality, words] = ['fair', 'Slower line: smaller picture'];
-    return {
-      quality, words: `${words} · ↓ ${down} ↑ ${up} kbit/s`, spoken: `Your line: ${words}, ${down} kbit/s down, ${up} kbit/s up`,
-      details: [
-        ['Receiving', `${down} kbit/s`], ['Sending', `${up} kbit/s`], ['Lost on the way here', percent(lossDown)],
-        ['Lost on the way there', percent(lostUp)], ['There and back', roundTrip === null ? '–' : `${Math.round(roundTrip * 1000)} ms`],
-        ['Picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} / s` : ''}` : '–'], ['Codec', codec ?? '–'],
-        ...(this.server?.estimate ? [['The line may carry', `${Math.round(this.server.estimate / 1000)} kbit/s`]] : []),
-        ...(this.server?.reason ? [['The server says', this.server.reason]] : []),
-      ],
-    };
+    if (mode !== 'full' && this.server?.reasonCode === 'server_busy') return { quality: 'fair', code: 'busy' };
+    if (mode === 'audio') return { quality: 'poor', code: 'audio' };
+    if (mode === 'stills') return { quality: 'poor', code: 'stills' };
+    if (loss > 0.08) return { quality: 'poor', code: 'bad' };
+    if (froze) return { quality: 'fair', code: 'froze' };
+    if (loss > 0.02) return { quality: 'fair', code: 'loss' };
+    if (mode === 'reduced') return { quality: 'fair', code: 'reduced' };
+    return { quality: 'good', code: 'good' };
   }
 }
-
-const percent = share => `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;

@@ -1,7 +1,9 @@
 // The lobby: name, room, and a look at one's own camera and microphone.
 
 import * as address from '/assets/address.js';
-import { remember, remembered, watchLevel } from '/assets/devices.js';
+import { fillPickers, remember, remembered } from '/assets/pickers.js';
+import { watchLevel } from '/assets/tessera.js';
+import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
@@ -26,7 +28,7 @@ export class Lobby {
     $('room').value = address.room ?? remembered('room');
     const opening = this.preview();
     if (address.query.get('join') === '1' && $('room').value) {
-      if (!$('name').value) $('name').value = 'Guest';
+      if (!$('name').value) $('name').value = t('guest');
       await opening;
       this.submit();
     }
@@ -39,9 +41,9 @@ export class Lobby {
       camera: $('camera').value || remembered('camera'), microphone: $('microphone').value || remembered('microphone'),
     });
     $('preview').srcObject = sending.stream;
-    $('preview-note').textContent = [...problems, ...(sending.cameraTrack || problems.length ? [] : ['Your camera is off'])].join(' ');
+    $('preview-note').textContent = [...problems.map(explain), ...(sending.cameraTrack || problems.length ? [] : [t('camera.isOff')])].join(' ');
     this.showLevel();
-    await sending.fillSelects($('camera'), $('microphone'));
+    await fillPickers($('camera'), $('microphone'), sending);
   }
 
   showLevel() {

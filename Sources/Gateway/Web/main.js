@@ -1,17 +1,24 @@
 // The page: it shows the lobby, the call or the end, and binds the elements to what they do.
 
 import * as address from '/assets/address.js';
-import { Call } from '/assets/call.js';
 import { bindPictures, clearMessages } from '/assets/chat.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
+import { notice } from '/assets/elements.js';
+import { openLayouts } from '/assets/layouts.js';
 import { Lobby } from '/assets/lobby.js';
-import { isSideOpen, notice, showLayouts, showSide, toggleSide, unread, zoom } from '/assets/panels.js';
-import { Sending } from '/assets/sending.js';
+import { zoom } from '/assets/picture.js';
+import { fillPickers, remember } from '/assets/pickers.js';
+import { showCall } from '/assets/show.js';
+import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
+import { Call, Sending } from '/assets/tessera.js';
+import { explain, has, t, translate } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
+translate(document);
+document.body.classList.toggle('embedded', address.isEmbedded);
 const sending = new Sending();
 const lobby = new Lobby(sending, join);
-let call = null;
+let call = null, shown = null;
 
 function show(page) {
   for (const id of ['lobby', 'call', 'ended']) $(id).hidden = id !== page;
@@ -26,17 +33,24 @@ function openLobby() {
 
 function join(room, name) {
   sending.start();
-  call = new Call(room, name, sending);
-  call.addEventListener('waiting', ({ detail }) => lobby.showWait(detail));
-  call.addEventListener('refused', ({ detail }) => { lobby.showRefusal(detail); show('lobby'); });
+  call = new Call(sending, address.callOptions(room, name));
+  call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
+  call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
   call.addEventListener('ended', ({ detail }) => ended(detail));
+  shown = showCall(call);
+}
+
+function refused(problem) {
+  if (problem.code === 'unauthorized') address.forgetToken();
+  lobby.showRefusal(explain(problem));
+  show('lobby');
 }
 
 function entered(room) {
   lobby.close();
-  history.replaceState(null, '', `/r/${encodeURIComponent(room)}${location.search}`);
-  document.title = `${room} – Tessera`;
+  if (!address.isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${location.search}`);
+  document.title = t('title', { room });
   $('link').value = address.linkTo(room);
   show('call');
   showSide(null);
@@ -47,15 +61,10 @@ function entered(room) {
   $('mix').muted = false;
 }
 
-const REASONS = {
-  removed: 'A moderator has removed you from the call.',
-  room_ended: 'The room was closed for everyone.',
-  replaced: 'You have joined from another window or device.',
-};
-
-function ended(reason) {
-  $('ended-title').textContent = reason ? 'The call ended' : 'You left the call';
-  $('ended-text').textContent = reason ? REASONS[reason] ?? String(reason) : '';
+/// `end`: {reason, message}; null: the user left.
+function ended(end) {
+  $('ended-title').textContent = t(end ? 'ended.call' : 'ended.left');
+  $('ended-text').textContent = !end ? '' : has(`ended.${end.reason}`) ? t(`ended.${end.reason}`) : explain({ code: end.reason, message: end.message });
   document.querySelectorAll('dialog[open]').forEach(dialog => dialog.close());
   notice(null);
   show('ended');
@@ -70,54 +79,40 @@ $('toggle-audio').onclick = () => sending.toggleAudio();
 $('toggle-video').onclick = () => sending.toggleVideo();
 $('toggle-screen').onclick = () => sending.toggleScreen();
 $('toggle-hand').onclick = () => sending.toggleHand();
-$('toggle-record').onclick = () => call.toggleRecording();
+$('toggle-record').onclick = () => call.record(call.recording ? 'stop' : 'start');
 $('leave').onclick = () => call.leave();
 $('line').onclick = toggleLineDetails;
 $('line-details').onclose = () => $('line').setAttribute('aria-expanded', 'false');
-$('open-layout').onclick = async () => {
-  const choose = (name, scope) => {
-    call.chooseLayout(name, scope);
-    $('layout-menu').close();
-  };
-  await showLayouts(call.layout, call.mine?.name, choose, address.token());
-  $('layout-menu').showModal();
-};
+$('open-layout').onclick = () => openLayouts(call);
 
 // ---- Settings
 
 $('open-settings').onclick = async () => {
-  await sending.fillSelects($('call-camera'), $('call-microphone'));
+  await fillPickers($('call-camera'), $('call-microphone'), sending);
   $('settings').showModal();
 };
-$('call-camera').onchange = () => sending.switchDevice('video', $('call-camera').value);
-$('call-microphone').onchange = () => sending.switchDevice('audio', $('call-microphone').value);
+for (const [kind, device] of [['video', 'camera'], ['audio', 'microphone']]) {
+  $(`call-${device}`).onchange = () => {
+    remember(device, $(`call-${device}`).value);
+    sending.switchDevice(kind, $(`call-${device}`).value);
+  };
+}
 $('copy-link').onclick = async () => {
   $('link').select();
   // Without HTTPS there is no clipboard object, but the old command copies the selection.
   const isCopied = await navigator.clipboard?.writeText($('link').value).then(() => true, () => false) || document.execCommand('copy');
-  $('copy-link').textContent = isCopied ? 'Copied' : 'Copy it from the field';
-  setTimeout(() => { $('copy-link').textContent = 'Copy link'; }, 2000);
+  $('copy-link').textContent = t(isCopied ? 'link.copied' : 'link.copyByHand');
+  setTimeout(() => { $('copy-link').textContent = t('link.copy'); }, 2000);
 };
 
 // ---- People and chat
 
-for (const name of ['people', 'chat']) {
-  $(`open-${name}`).onclick = () => toggleSide(name);
-  $(`tab-${name}`).onclick = () => showSide(name);
-  $(`tab-${name}`).onkeydown = ({ key }) => {
-    if (key !== 'ArrowLeft' && key !== 'ArrowRight') return;
-    const other = name === 'people' ? 'chat' : 'people';
-    showSide(other);
-    $(`tab-${other}`).focus();
-  };
-}
-$('side-close').onclick = () => showSide(null);
+bindSide();
 $('chat-form').onsubmit = event => {
   event.preventDefault();
   const text = $('chat-text').value.trim();
   if (!text) return;
-  const to = $('chat-to').value;
-  call.send({ type: 'chat', text, ...(to ? { to } : {}) });
+  call.chat(text, $('chat-to').value);
   $('chat-text').value = '';
 };
 bindPictures(() => call.seat);
@@ -129,12 +124,12 @@ $('stage').onclick = event => {
   if (event.target.closest('button, dialog')) return;
   const box = $('stage').getBoundingClientRect();
   zoom(call.tiles, $('mix'), event.clientX - box.left, event.clientY - box.top);
-  call.showNames();
+  shown.names();
 };
-$('mix').onresize = () => call?.showNames();
-new ResizeObserver(() => call?.showNames()).observe($('stage'));
+$('mix').onresize = () => shown?.names();
+new ResizeObserver(() => shown?.names()).observe($('stage'));
 
-// ---- Keys, and the end of the page
+// ---- Keys
 
 addEventListener('keydown', event => {
   if (event.key === 'Escape' && !$('call').hidden && !document.querySelector('dialog:modal')) {
@@ -146,5 +141,4 @@ addEventListener('keydown', event => {
   const action = { m: 'toggleAudio', v: 'toggleVideo', h: 'toggleHand' }[event.key];
   if (action) sending[action]();
 });
-addEventListener('pagehide', () => { if (call?.connection) call.send({ type: 'leave' }); });
 openLobby();

@@ -20,5 +20,8 @@ export class People {
     this.viewers = viewers;
   }
 
+  /// Marks who speaks; null: nobody.
+  speaks(id) { for (const person of this.list) person.speaking = person.id === id; }
+
   find(id) { return this.list.find(person => person.id === id); }
 }

@@ -1,14 +1,16 @@
 // What the user sends: microphone, and camera or screen.
 
-import { listDevices, openDevices, remember, remembered } from '/assets/devices.js';
+import { openDevices } from './devices.js';
 
-/// Events: `changed`, after every change; `sharing`, when the screen begins (detail true) or ends; `problem`, with a
-/// sentence for people.
+/// Events: `changed`, after every change; `sharing`, when the screen begins (detail true) or ends; `problem`, with
+/// {code, device, message}.
 export class Sending extends EventTarget {
   constructor() {
     super();
     this.stream = new MediaStream();
     [this.audio, this.video, this.hand] = [true, true, false];
+    /// The ids of the wanted devices; '': any, 'none': none.
+    this.wanted = { camera: '', microphone: '' };
     /// The track of the shared screen.
     this.screen = null;
     /// The call's connection, which takes the tracks; null before and after a call.
@@ -21,9 +23,10 @@ export class Sending extends EventTarget {
 
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
-  /// Closes the open devices and opens these. Returns a sentence for each one that does not open.
+  /// Closes the open devices and opens these. Returns the problem of each one that does not open.
   async open(devices) {
     this.stopDevices();
+    this.wanted = { ...this.wanted, ...devices };
     const opened = await openDevices(devices);
     this.stream = opened.stream;
     this.stream.getTracks().forEach(track => this.watch(track));
@@ -55,7 +58,7 @@ export class Sending extends EventTarget {
       if (!this.connection) return;
       if (track.kind === 'audio') this.connection.sendAudio(null);
       else if (!this.screen) this.connection.sendVideo(null);
-      this.emit('problem', track.kind === 'audio' ? 'The microphone is gone.' : 'The camera is gone.');
+      this.emit('problem', { code: 'gone', device: track.kind === 'audio' ? 'microphone' : 'camera' });
       this.emit('changed');
     };
   }
@@ -70,15 +73,18 @@ export class Sending extends EventTarget {
     this.stream.getTracks().filter(track => track.kind === kind).forEach(track => { track.stop(); this.stream.removeTrack(track); });
   }
 
-  async toggleAudio() {
-    if (!this.audio && !this.audioTrack) {
+  toggleAudio() { return this.setAudio(!this.audio); }
+
+  async setAudio(isOn) {
+    if (isOn === this.audio) return;
+    if (isOn && !this.audioTrack) {
       const opened = await openDevices({ camera: 'none', microphone: '' });
       const track = opened.stream.getAudioTracks()[0];
       if (!track) return this.emit('problem', opened.problems[0]);
       this.add(track);
       await this.connection.sendAudio(track);
     }
-    this.audio = !this.audio;
+    this.audio = isOn;
     this.stream.getAudioTracks().forEach(track => { track.enabled = this.audio; });
     this.emit('changed');
   }
@@ -89,7 +95,7 @@ export class Sending extends EventTarget {
       this.video = false;
       if (!this.screen) await this.connection.sendVideo(null);
     } else {
-      const opened = await openDevices({ microphone: 'none', camera: remembered('camera') === 'none' ? '' : remembered('camera') });
+      const opened = await openDevices({ microphone: 'none', camera: this.wanted.camera === 'none' ? '' : this.wanted.camera });
       const track = opened.stream.getVideoTracks()[0];
       if (!track) return this.emit('problem', opened.problems[0]);
       this.add(track);
@@ -110,7 +116,7 @@ export class Sending extends EventTarget {
       const shared = await navigator.mediaDevices.getDisplayMedia({ video: { frameRate: { max: 15 } } });
       this.screen = shared.getVideoTracks()[0];
     } catch (error) {
-      if (error.name !== 'NotAllowedError') this.emit('problem', `The screen could not be shared (${error.message}).`);
+      if (error.name !== 'NotAllowedError') this.emit('problem', { code: 'screen', message: error.message });
       return;
     }
     this.screen.contentHint = 'detail';
@@ -130,7 +136,7 @@ export class Sending extends EventTarget {
 
   /// Replaces the device of a kind ('audio' or 'video') during a call by the one with this id; 'none': by nothing.
   async switchDevice(kind, id) {
-    remember(kind === 'video' ? 'camera' : 'microphone', id);
+    this.wanted[kind === 'video' ? 'camera' : 'microphone'] = id;
     const opened = await openDevices(kind === 'video' ? { camera: id, microphone: 'none' } : { microphone: id, camera: 'none' });
     const track = opened.stream.getTracks()[0] ?? null;
     if (!track && id !== 'none') return this.emit('problem', opened.problems[0]);
@@ -140,11 +146,5 @@ export class Sending extends EventTarget {
     if (kind === 'audio') await this.connection.sendAudio(track);
     else if (!this.screen) await this.connection.sendVideo(track);
     this.emit('changed');
-  }
-
-  /// Fills two <select>s with the devices, those in use chosen.
-  async fillSelects(camera, microphone) {
-    await listDevices(camera, 'videoinput', this.cameraTrack?.getSettings().deviceId ?? (remembered('camera') || 'none'));
-    await listDevices(microphone, 'audioinput', this.audioTrack?.getSettings().deviceId ?? (remembered('microphone') || 'none'));
   }
 }

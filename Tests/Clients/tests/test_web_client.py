@@ -18,6 +18,7 @@ from support.signalling import ask, connect
 WEB = ROOT / "Sources" / "Gateway" / "Web"
 TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+    ".json": "application/json; charset=utf-8",
 }
 
 

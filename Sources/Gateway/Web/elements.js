@@ -1,0 +1,33 @@
+// What the page's parts make elements with. Text from others is inserted as text, never as markup.
+
+const $ = id => document.getElementById(id);
+
+export function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+/// An icon of the page's SVG symbols; without a meaning it is hidden from screen readers.
+export function icon(name, meaning, isOff = false) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const use = document.createElementNS('http://www.w3.org/2000/svg', 'use');
+  use.setAttribute('href', `#icon-${name}`);
+  if (meaning) {
+    svg.setAttribute('role', 'img');
+    svg.setAttribute('aria-label', meaning);
+  } else svg.setAttribute('aria-hidden', 'true');
+  if (isOff) svg.classList.add('off');
+  svg.append(use);
+  return svg;
+}
+
+let noticeTimer;
+
+/// Shows a sentence over the picture, for some seconds or (0) until the next one; null hides it.
+export function notice(text, seconds = 6) {
+  clearTimeout(noticeTimer);
+  $('notice').textContent = text ?? '';
+  $('notice').hidden = !text;
+  if (text && seconds) noticeTimer = setTimeout(() => notice(null), seconds * 1000);
+}

@@ -1,0 +1,23 @@
+// The choice of devices: the lists of the lobby and of the call, and what is remembered.
+
+import { listDevices } from '/assets/tessera.js';
+import { t } from '/assets/words.js';
+
+export const remembered = key => localStorage.getItem(`tessera.${key}`) ?? '';
+export const remember = (key, value) => localStorage.setItem(`tessera.${key}`, value);
+
+/// Fills a <select> with the devices of a kind, "none" last; keeps the choice.
+async function fill(select, device, chosen) {
+  const options = (await listDevices(device)).map(({ id, label }, index) => new Option(label || t('device.number', { number: index + 1 }), id));
+  if (!options.length) options.push(new Option(t('device.default'), ''));
+  options.push(new Option(t(`${device}.none`), 'none'));
+  select.replaceChildren(...options);
+  if (options.some(option => option.value === chosen)) select.value = chosen;
+}
+
+/// Fills two <select>s with the devices, those in use chosen.
+export async function fillPickers(camera, microphone, sending) {
+  const inUse = (track, device) => track?.getSettings().deviceId ?? (remembered(device) || 'none');
+  await fill(camera, 'camera', inUse(sending.cameraTrack, 'camera'));
+  await fill(microphone, 'microphone', inUse(sending.audioTrack, 'microphone'));
+}

@@ -1,0 +1,74 @@
+// The list of people in the side panel.
+
+import { element, icon } from '/assets/elements.js';
+import { t } from '/assets/words.js';
+
+const $ = id => document.getElementById(id);
+
+/// The number of viewers that are not in the list.
+function watching(people, ownId) {
+  return t(people.find(ownId) ? 'people.viewers' : 'people.viewersAndYou', { count: people.viewers });
+}
+
+/// The shown rows by participant, with what they were made of.
+const rows = new Map();
+
+/// Shows the people of the call. A row that shows the same as before stays: a press on one of its buttons and the focus
+/// outlive the changes of others.
+export function showPeople(call) {
+  const { people, id: ownId } = call;
+  $('people-count').textContent = people.list.length + people.viewers;
+  const shown = people.list.map(person => {
+    const { speaking, ...lasting } = person;
+    const state = JSON.stringify([lasting, call.id, call.mine?.pin === person.id]);
+    const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person) };
+    const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
+    rows.set(person.id, { state, made, hadFocus });
+    made.classList.toggle('speaking', Boolean(speaking));
+    return made;
+  });
+  for (const id of rows.keys()) if (!people.find(id)) rows.delete(id);
+  if (people.viewers) shown.push(element('li', { className: 'viewers', textContent: watching(people, ownId) }));
+  replaceRows($('people-list'), shown);
+  for (const { made, hadFocus } of rows.values()) if (hadFocus && !made.contains(document.activeElement)) made.getElementsByClassName(hadFocus)[0]?.focus();
+  showReceivers(people, ownId);
+}
+
+/// Makes these the rows of a list, without moving those that are in their place.
+function replaceRows(list, shown) {
+  for (const old of [...list.children]) if (!shown.includes(old)) old.remove();
+  shown.forEach((row, index) => { if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null); });
+}
+
+function row(call, person) {
+  const name = person.id === call.id ? t('people.you', { name: person.name }) : person.name;
+  const made = element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }));
+  made.dataset.participant = person.id;
+  if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
+  if (person.hand) made.append(icon('hand', t('hand.raised')));
+  if (person.presenting) made.append(icon('screen', t('share.on')));
+  const hears = person.audio && !person.audioMuted, shows = person.video && !person.videoMuted;
+  made.append(
+    icon(hears ? 'mic' : 'mic-off', t(hears ? 'microphone.on' : 'microphone.off'), !hears),
+    icon(shows ? 'camera' : 'camera-off', t(shows ? 'camera.on' : 'camera.off'), !shows));
+  if (person.role !== 'viewer') made.append(pin(call, person));
+  return made;
+}
+
+function pin(call, { id, name }) {
+  const isPinned = id === call.mine?.pin;
+  const button = element('button', { type: 'button', className: 'plain pin', title: t(isPinned ? 'pin.back.title' : 'pin.title') }, icon('pin'));
+  button.setAttribute('aria-label', t(isPinned ? 'pin.back' : 'pin', { name }));
+  button.setAttribute('aria-pressed', String(isPinned));
+  button.onclick = () => call.pin(id);
+  return button;
+}
+
+/// Who can get a message of the chat.
+function showReceivers(people, ownId) {
+  const to = $('chat-to');
+  const chosen = to.value;
+  to.replaceChildren(
+    new Option(t('chat.everyone'), ''), ...people.list.filter(({ id }) => id !== ownId).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
+  to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
+}

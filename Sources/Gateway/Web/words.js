@@ -1,0 +1,33 @@
+// The words of the page, in the language of the browser: one file for each, words.LANGUAGE.json.
+
+const LANGUAGES = ['en', 'de'];
+const wanted = [new URLSearchParams(location.search).get('lang'), ...navigator.languages];
+
+export const language = wanted.map(tag => tag?.toLowerCase().split('-')[0]).find(tag => LANGUAGES.includes(tag)) ?? 'en';
+
+const words = await fetch(`/assets/words.${language}.json`).then(response => response.json());
+const plural = new Intl.PluralRules(language);
+
+/// The words for a key, with {name} replaced by `values.name`. `values.count` chooses KEY.one or KEY.other.
+export function t(key, values = {}) {
+  const text = words[values.count === undefined ? key : `${key}.${plural.select(values.count)}`] ?? words[`${key}.other`] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+}
+
+/// Whether there are words for a key.
+export const has = key => key in words;
+
+/// A sentence for a problem of the call: {code, device, message}.
+export function explain({ code, device, message }) {
+  const key = [`problem.${code}.${device}`, `problem.${code}`].find(has);
+  return key ? t(key, { message }) : t('problem.other', { message: message ?? code });
+}
+
+/// Fills the elements of the page: `data-t` has the key of the text, `data-t-title` and the like that of an attribute.
+export function translate(root) {
+  document.documentElement.lang = language;
+  for (const element of root.querySelectorAll('[data-t]')) element.textContent = t(element.dataset.t);
+  for (const name of ['title', 'aria-label', 'placeholder']) {
+    for (const element of root.querySelectorAll(`[data-t-${name}]`)) element.setAttribute(name, t(element.getAttribute(`data-t-${name}`)));
+  }
+}

@@ -1,0 +1,100 @@
+"""Calls in pages of others: the worked example of Embedding.md, and the server's page in a frame."""
+
+import asyncio
+import re
+
+import pytest
+
+from support.browser import Chromium, Firefox
+from support.page import Page
+from support.page_server import serve_pages
+from support.server import ROOT, Server
+
+GUIDE = ROOT / "Sources" / "Gateway" / "Gateway.docc" / "Embedding.md"
+FRAMES = "document.querySelector('video').getVideoPlaybackQuality().totalVideoFrames"
+
+
+def example(server, name):
+    """The page of the guide, for this server and a participant of this name."""
+    page = re.search(r"```html\n(<!doctype html>.*?)```", GUIDE.read_text(), re.S)[1]
+    assert page.count("\n") <= 15
+    for theirs, ours in (("https://meet.example", server.url), ("'Ada'", f"'{name}'")):
+        assert page.count(theirs) == 1
+        page = page.replace(theirs, ours)
+    # The test looks at the call from outside.
+    return page.replace("show();\n</script>", "show();\n  window.call = call;\n</script>")
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_ten_lines_of_another_site_make_a_call(tmp_path):
+    async def run(server, site):
+        for name in ("Ada", "Fox"):
+            (tmp_path / "site" / f"{name}.html").write_text(example(server, name))
+        ada, fox = await Chromium().start(f"{site}/Ada.html"), await Firefox().start(f"{site}/Fox.html")
+        try:
+            for page in (ada, fox):
+                await page.wait_for("document.getElementById('people').textContent.split(', ').sort().join() === 'Ada,Fox'")
+                await page.wait_for("picture.videoWidth > 0")
+            seen = await ada.evaluate(FRAMES)
+            await ada.wait_for(f"{FRAMES} > {seen} + 5")
+            assert await ada.evaluate("call.me.name") == "Ada"
+            await ada.evaluate("(document.getElementById('mute').click(), 0)")
+            await fox.wait_for("call.people.list.find(person => person.name === 'Ada').audio === false")
+            await messages(ada, fox)
+            await ada.evaluate("(call.leave(), 0)")
+            await fox.wait_for("document.getElementById('people').textContent === 'Fox'")
+            assert not ada.console() + fox.console()
+        finally:
+            await asyncio.gather(ada.close(), fox.close())
+
+    (tmp_path / "site").mkdir()
+    with serve_pages(tmp_path / "site") as site, Server(tmp_path / "server", origin=site) as server:
+        asyncio.run(asyncio.wait_for(run(server, site), 60))
+
+
+async def messages(ada, fox):
+    """Chat, a reaction and a file reach the other page; what exceeds a limit reaches none."""
+    await fox.evaluate(
+        "(window.got = [], ['chat', 'reaction', 'file'].forEach(type => call.addEventListener(type, ({ detail }) => got.push({ type, ...detail }))), 0)")
+    await ada.wait_for("call.channel.isOpen")
+    await fox.wait_for("call.channel.isOpen")
+    await ada.evaluate("(call.chat('hello'), call.channel.react('👏'), call.channel.react('<b>'), 0)")
+    await fox.wait_for("got.some(({ type, text }) => type === 'chat' && text === 'hello')")
+    await fox.wait_for("got.some(({ type, reaction }) => reaction === '👏')")
+    assert await ada.evaluate("call.channel.sendFile(new File([new Uint8Array(9 << 20)], 'large.bin'))") is False
+    assert await ada.evaluate("call.channel.sendFile(new File([new Uint8Array(40000).map((_, index) => index * 7)], 'plan.bin'))")
+    await fox.wait_for("got.some(({ progress }) => progress === 1)")
+    assert await fox.evaluate(
+        "fetch(got.find(({ progress }) => progress === 1).url).then(answer => answer.arrayBuffer())"
+        ".then(content => content.byteLength === 40000 && new Uint8Array(content).every((byte, index) => byte === (index * 7) % 256))")
+    # Announcements of a faulty sender: too large, without a name, of a stranger; then parts that nothing announced.
+    await ada.evaluate("""(() => {
+        const { channel } = call.channel, id = '0123456789abcdef', from = call.id, name = 'x';
+        for (const file of [{ id, name, bytes: 1e9 }, { id, bytes: 4 }, { id: '../../../../etc/pw', name, bytes: 4 }]) channel.send(JSON.stringify({ file, from }));
+        channel.send(JSON.stringify({ file: { id, name, bytes: 4 }, from: 'stranger' }));
+        channel.send(new TextEncoder().encode(id + 'abcd'));
+        for (const text of ['', 'null', '[]', '{"reaction":{}}']) channel.send(text);
+        for (let turn = 0; turn < 40; turn++) channel.send(JSON.stringify({ reaction: '🎉', from }));
+        channel.send(JSON.stringify({ file: { id, name: 'last', bytes: 4 }, from }));
+    })()""")
+    await fox.wait_for("got.some(({ name }) => name === 'last')")
+    assert await fox.evaluate("got.filter(({ type, name }) => type === 'file' && name === 'x').length") == 0
+    assert await fox.evaluate("got.filter(({ reaction }) => reaction === '🎉').length") <= 10
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_the_embedded_page_has_the_picture_and_few_buttons(server, tmp_path):
+    async def run():
+        page = await Page().open(f"{server.url}/r/frame?embed=1&name=Ada&join=1&lang=en", 480, 320, False, tmp_path)
+        try:
+            await page.is_moving()
+            shown = await page.evaluate("[...document.querySelectorAll('.bar button')].filter(button => button.checkVisibility()).map(button => button.id)")
+            assert shown == ["toggle-audio", "toggle-video", "toggle-screen", "toggle-hand", "open-settings", "leave"]
+            assert await page.evaluate("document.getElementById('mix').clientHeight") > 240
+            assert "embed=1" in await page.evaluate("location.search"), "a reload is embedded again"
+            await page.fits("embedded page")
+            await page.shot("embedded")
+            assert not await page.evaluate("probe.problems")
+        finally:
+            await page.close()
+    asyncio.run(asyncio.wait_for(run(), 60))
