@@ -50,8 +50,9 @@ public final class Conference: Sendable {
         }
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
         for fault in layouts.poll().faults { logger.warning("\(fault)") }
-        guard layouts[configuration.rooms.settings.layout] != nil else {
-            throw .unknownLayout(configuration.rooms.settings.layout)
+        let standard = configuration.rooms.settings
+        for name in [standard.layout, standard.onPresent.layout].compactMap({ $0 }) where layouts[name] == nil {
+            throw .unknownLayout(name)
         }
         let log = RoomLog(logger)
         let recordings = RecordingControl(
@@ -63,7 +64,7 @@ public final class Conference: Sendable {
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         layoutService = LayoutService(
-            layouts, rooms: roomService, standard: configuration.rooms.settings.layout, logger: logger)
+            layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger)
         recordingService = RecordingService(
             configuration, control: recordings, rooms: roomService, thread: control, statistics: statistics,
             logger: logger,
@@ -154,7 +155,7 @@ public final class Conference: Sendable {
     public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (
         room: RoomInfo, isNew: Bool
     ) {
-        try roomService.checkLayout(change.layout)
+        try roomService.checkLayouts(of: change)
         let (room, isNew) = try roomService.room(id, orMakeWith: change, for: JoinClient(), isReserved: true)
         if isNew, let info = room.read(\.info) { return (info, true) }
         return (try updateRoom(id, change), false)
@@ -162,7 +163,7 @@ public final class Conference: Sendable {
 
     @discardableResult
     public func updateRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> RoomInfo {
-        try roomService.checkLayout(change.layout)
+        try roomService.checkLayouts(of: change)
         return try roomService.change(id) { slot throws(ConferenceError) in
             try slot.apply(change)
             return slot.info

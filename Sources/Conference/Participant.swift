@@ -22,7 +22,7 @@ public final class Participant: Sendable {
     public var info: ParticipantInfo? { try? conference.participant(id, in: room) }
     /// The name of the layout that the participant sees.
     public var layout: String {
-        slot { slot in slot.room.member(id)?.view?.layout ?? slot.room.settings.layout } ?? ""
+        slot { slot in slot.room.member(id).map { slot.room.shownLayout(of: $0) } ?? slot.room.shownLayout } ?? ""
     }
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }

@@ -179,7 +179,8 @@ public struct Gateway: Sendable {
     private func startFault(_ error: ConferenceError) -> ConfigurationFault {
         if case .unknownLayout(let name) = error {
             let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
-            return ConfigurationFault(key: "rooms.layout", value: name, what: error.message + " " + allowed)
+            let key = name == configuration.rooms.settings.layout ? "rooms.layout" : "rooms.onPresent"
+            return ConfigurationFault(key: key, value: name, what: error.message + " " + allowed)
         }
         return ConfigurationFault(
             key: "media.listen", value: configuration.media.listen.description, what: error.message)

@@ -26,6 +26,8 @@ struct Member: Hashable, Sendable {
     var isSpeaking = false
     /// Its own view; nil: the room's.
     var view: PersonalView?
+    /// The number of the presenting during which it was chosen; nil: nobody presented.
+    var viewChosenDuring: Int?
 
     var isConnected = false
     /// When the media connection was lost, or when the member joined if there was none yet.

@@ -19,6 +19,12 @@ struct Room: Sendable {
     private(set) var emptySince: Instant?
     var recording: RecordingInfo?
     private var joins = 0
+    /// How many times somebody began to present while nobody else did.
+    private(set) var presentings = 0
+    /// The number of the presenting during which the room's layout was chosen; nil: nobody presented.
+    private(set) var layoutChosenDuring: Int?
+    /// Set by `RoomService`, which knows the layouts.
+    var layoutsWithPresentingRules: Set<String> = []
 
     init(id: String, settings: RoomSettings, createdAt: Date, at now: Instant) {
         self.id = id
@@ -32,7 +38,8 @@ struct Room: Sendable {
 
     /// Whether a view of the room uses one of these layouts.
     func uses(_ layouts: Set<String>) -> Bool {
-        layouts.contains(settings.layout) || members.contains { $0.view.map { layouts.contains($0.layout) } ?? false }
+        layouts.contains(settings.layout) || settings.onPresent.layout.map(layouts.contains) ?? false
+            || members.contains { $0.view.map { layouts.contains($0.layout) } ?? false }
     }
 
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
@@ -40,11 +47,20 @@ struct Room: Sendable {
 
     /// The view that a member gets: its own, that of the participant for whom it stands, or the room's.
     func view(of member: Member) -> ViewID {
-        (member.view ?? member.asParticipant.flatMap { self.member($0)?.view }).map { .personal($0) } ?? .room
+        view(of: member, among: shownViews)
+    }
+
+    private func view(of member: Member, among shown: [String: PersonalView]) -> ViewID {
+        if shown.isEmpty { return .room }
+        let owner = member.view == nil ? member.asParticipant ?? member.id : member.id
+        return shown[owner].map { .personal($0) } ?? .room
     }
 
     /// The views of all members, by their ids.
-    var views: [String: ViewID] { Dictionary(members.map { ($0.id, view(of: $0)) }) { first, _ in first } }
+    var views: [String: ViewID] {
+        let shown = shownViews
+        return Dictionary(members.map { ($0.id, view(of: $0, among: shown)) }) { first, _ in first }
+    }
 
     private func index(_ id: String) throws(ConferenceError) -> Int {
         guard let index = members.firstIndex(where: { $0.id == id }) else { throw .participantNotFound(id) }
@@ -135,6 +151,7 @@ struct Room: Sendable {
     mutating func present(_ id: String, _ on: Bool) throws(ConferenceError) {
         let index = try index(id)
         if on, !members[index].isShown { throw .forbidden("Viewers cannot present.") }
+        if on, !isPresented { presentings += 1 }
         members[index].isPresenting = on
     }
 
@@ -151,7 +168,7 @@ struct Room: Sendable {
             guard members[index].role != .viewer, members[index].kind != .viewer else {
                 throw .forbidden("Viewers cannot change the layout of the room.")
             }
-            settings.layout = name
+            setLayout(name)
             if let pins { for index in members.indices { members[index].isPinned = pins.contains(members[index].id) } }
         case .me:
             let view = personalView(name, pins: pins)
@@ -164,13 +181,21 @@ struct Room: Sendable {
                 }
             }
             members[index].view = view
+            members[index].viewChosenDuring = isPresented ? presentings : nil
         }
+    }
+
+    private mutating func setLayout(_ name: String) {
+        settings.layout = name
+        layoutChosenDuring = isPresented ? presentings : nil
     }
 
     /// The personal view for this choice; nil: the room's. The order of pins has no meaning, so they are sorted.
     func personalView(_ layout: String, pins: [String]?) -> PersonalView? {
         let pins = Set(pins ?? []).filter { member($0) != nil }.sorted()
-        return layout == settings.layout && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
+        // While somebody presents, clients know the room's view by the layout that it shows.
+        let isRooms = layout == settings.layout && !isPresented || layout == shownLayout
+        return isRooms && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
     }
 
     /// Throws unless the member may send messages to the room: viewers may not.
@@ -207,6 +232,7 @@ struct Room: Sendable {
 
     mutating func change(_ change: RoomSettingsChange) throws(ConferenceError) {
         try settings.apply(change)
+        if let layout = change.layout { setLayout(layout) }
     }
 
     // MARK: - Speakers
@@ -232,6 +258,7 @@ extension RoomSettings {
         try check("framesPerSecond", change.framesPerSecond, Self.allowed.framesPerSecond)
         try check("maxParticipants", change.maxParticipants, Self.allowed.maxParticipants)
         layout = change.layout ?? layout
+        onPresent = change.onPresent ?? onPresent
         width = change.width ?? width
         height = change.height ?? height
         framesPerSecond = change.framesPerSecond ?? framesPerSecond
@@ -278,7 +305,6 @@ extension Room {
     func events(since old: Room) -> [ParticipantEvent] {
         var events: [ParticipantEvent] = []
         if old.speaker != speaker { events.append(.speaker(speaker)) }
-        if old.settings.layout != settings.layout { events.append(.layout(settings.layout)) }
         if old.recording != recording { events.append(.recording(recording)) }
         return events
     }

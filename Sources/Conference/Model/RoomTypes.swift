@@ -7,6 +7,8 @@ public import RoomMedia
 /// The settings of a room.
 public struct RoomSettings: Hashable, Sendable {
     public var layout = "grid"
+    /// The layout while somebody presents.
+    public var onPresent = OnPresent.layout("presentation")
     /// The canvas, in pixels.
     public var width = 1280
     public var height = 720
@@ -31,6 +33,7 @@ public struct RoomSettings: Hashable, Sendable {
 /// A change of a room's settings; nil leaves a value as it is.
 public struct RoomSettingsChange: Hashable, Sendable {
     public var layout: String?
+    public var onPresent: OnPresent?
     public var width: Int?
     public var height: Int?
     public var framesPerSecond: Int?
@@ -49,7 +52,7 @@ public struct RoomInfo: Sendable {
     public var renditions: [RenditionInfo]
     public var recording: RecordingInfo?
     public var createdAt: Date
-    /// The name of the layout, as in `settings.layout`.
+    /// The name of the chosen layout, as in `settings.layout`.
     public var layout: String { settings.layout }
 }
 

@@ -105,6 +105,7 @@ final class RoomService: Sendable {
         _ room: HostedRoom, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result? {
         try room.change { slot throws(ConferenceError) in
+            slot.room.layoutsWithPresentingRules = layouts.namesWithPresentingRules
             let old = slot.room
             let result = try body(&slot)
             publish(&slot, since: old)
@@ -118,17 +119,15 @@ final class RoomService: Sendable {
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
             if was.role != member.role { notify(slot, member.id, .role(member.role)) }
-            if was.view != member.view {
-                notify(slot, member.id, .layout(member.view?.layout ?? slot.room.settings.layout))
-            }
             if was.maySendMessages != member.maySendMessages {
                 media.peers.run(member.id) { [id = member.id, maySendMessages = member.maySendMessages] host, _ in
                     host.setMaySendMessages(id, maySendMessages)
                 }
             }
         }
+        for (id, layout) in slot.room.relaid(since: old) { notify(slot, id, .layout(layout)) }
         let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
-        let kept = slot.room.personalViews
+        let kept = Set(slot.room.shownViews.values)
         slot.tiles = slot.tiles.filter { view, _ in
             if case .personal(let view) = view { kept.contains(view) } else { true }
         }
@@ -180,6 +179,12 @@ final class RoomService: Sendable {
 
     func checkLayout(_ name: String?) throws(ConferenceError) {
         if let name, layouts[name] == nil { throw .unknownLayout(name) }
+    }
+
+    /// Throws where one of the layouts of a room's settings does not exist.
+    func checkLayouts(of change: RoomSettingsChange) throws(ConferenceError) {
+        try checkLayout(change.layout)
+        try checkLayout(change.onPresent?.layout)
     }
 
     /// Updates the rooms that use one of these layouts.

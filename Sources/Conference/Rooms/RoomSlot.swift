@@ -68,7 +68,7 @@ struct RoomSlot {
     static func scene(of room: Room, layout: (String) -> Layout?) -> Scene {
         var scene = Scene(
             width: room.settings.width, height: room.settings.height, framesPerSecond: room.settings.framesPerSecond,
-            views: [.room: Scene.View(layout: layout(room.settings.layout), pins: nil)], speaker: room.speaker)
+            views: [.room: Scene.View(layout: layout(room.shownLayout), pins: nil)], speaker: room.speaker)
         for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
         for member in room.members {
             scene.people.append(
@@ -78,10 +78,10 @@ struct RoomSlot {
                     isSpeaking: member.isSpeaking,
                     isPresenting: member.isPresenting, isPinned: member.isPinned, joinOrder: member.joinOrder,
                     gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id))
-            if let view = member.view {
-                scene.views[.personal(view)] = Scene.View(
-                    layout: layout(view.layout), pins: view.pins.isEmpty ? nil : view.pins)
-            }
+        }
+        for view in Set(room.shownViews.values) {
+            scene.views[.personal(view)] = Scene.View(
+                layout: layout(view.layout), pins: view.pins.isEmpty ? nil : view.pins)
         }
         return scene
     }

@@ -6,14 +6,14 @@ import Mixing
 final class LayoutService: Sendable {
     private let library: LayoutLibrary
     private let rooms: RoomService
-    /// The default layout of rooms, which cannot be deleted.
-    private let standard: String
+    /// The default layouts of rooms, which cannot be deleted.
+    private let standard: [String?]
     private let logger: Logger
 
-    init(_ library: LayoutLibrary, rooms: RoomService, standard: String, logger: Logger) {
+    init(_ library: LayoutLibrary, rooms: RoomService, settings: RoomSettings, logger: Logger) {
         self.library = library
         self.rooms = rooms
-        self.standard = standard
+        standard = [settings.layout, settings.onPresent.layout]
         self.logger = logger
     }
 
@@ -31,7 +31,7 @@ final class LayoutService: Sendable {
     }
 
     func delete(_ name: String) throws(ConferenceError) {
-        if name == standard || rooms.usesLayout(name) { throw .layoutInUse(name) }
+        if standard.contains(name) || rooms.usesLayout(name) { throw .layoutInUse(name) }
         do {
             try library.delete(name: name)
         } catch {

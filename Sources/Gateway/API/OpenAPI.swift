@@ -137,7 +137,8 @@ enum OpenAPI {
             ], required: ["id", "participants", "layout", "recording", "createdAt"]),
         "Room": Schema.object(
             [
-                "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string, "width": Schema.integer,
+                "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string, "onPresent": Schema.string,
+                "width": Schema.integer,
                 "height": Schema.integer,
                 "framesPerSecond": Schema.integer, "locked": Schema.boolean, "maxParticipants": Schema.integer,
                 "participants": Schema.list(of: Schema.ref("Participant")),
@@ -149,7 +150,8 @@ enum OpenAPI {
                 "id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording",
             ]),
         "RoomSettings": Schema.object([
-            "layout": Schema.string, "width": Schema.integer(RoomSettings.allowed.width),
+            "layout": Schema.string, "onPresent": Schema.string,
+            "width": Schema.integer(RoomSettings.allowed.width),
             "height": Schema.integer(RoomSettings.allowed.height),
             "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "locked": Schema.boolean,
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),

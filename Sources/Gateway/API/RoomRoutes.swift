@@ -101,13 +101,17 @@ extension RouteTable {
 }
 
 extension RoomSettingsChange {
-    static let keys = ["layout", "width", "height", "framesPerSecond", "locked", "maxParticipants"]
+    static let keys = ["layout", "onPresent", "width", "height", "framesPerSecond", "locked", "maxParticipants"]
 
     /// - Throws: 400 for a value of the wrong type, and for a text that cannot be a layout's name. The conference
     ///   checks the values.
     init(_ body: RequestBody) throws(APIError) {
         self.init()
         layout = try body.text("layout")
+        if let text = try body.text("onPresent") {
+            onPresent = OnPresent(text)
+            if onPresent == nil { throw .badRequest("onPresent: the name of a layout, or off") }
+        }
         width = try body.integer("width")
         height = try body.integer("height")
         framesPerSecond = try body.integer("framesPerSecond")

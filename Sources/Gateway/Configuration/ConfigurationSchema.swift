@@ -72,6 +72,7 @@ enum ConfigurationSchema {
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
         ConfigurationKey(
             "rooms.layout", \.rooms.settings.layout, .text("the name of a layout", where: LayoutInfo.isName)),
+        ConfigurationKey("rooms.onPresent", \.rooms.settings.onPresent, onPresent),
         ConfigurationKey("rooms.width", \.rooms.settings.width, .integer(RoomSettings.allowed.width, even: true)),
         ConfigurationKey("rooms.height", \.rooms.settings.height, .integer(RoomSettings.allowed.height, even: true)),
         ConfigurationKey(
@@ -151,6 +152,11 @@ enum ConfigurationSchema {
 
     /// Whether keys begin with `path.`, so that its value must be a mapping.
     static func isSection(_ path: String) -> Bool { keys.contains { $0.path.hasPrefix(path + ".") } }
+
+    private static let onPresent = ConfigurationRule<OnPresent>(allowed: "the name of a layout, or off") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        return OnPresent(text)
+    }
 
     private static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") {
         raw in

@@ -18,7 +18,7 @@ extension RoomInfo {
     var json: JSONValue {
         [
             "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
-            "width": .integer(settings.width),
+            "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
             "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
             "locked": .bool(settings.locked),
             "maxParticipants": .integer(settings.maxParticipants), "participants": .array(participants.map(\.json)),

@@ -18,6 +18,9 @@ public struct Layout: Hashable, Sendable {
     public var maxTiles: Int
     public var rules: [Rule]
 
+    /// Whether the layout itself has rules for a presenting.
+    public var hasPresentingRules: Bool { rules.contains { $0.condition.presenting != nil } }
+
     /// The largest value of `maxTiles`: with more, tiles are too small to see.
     public static let largestMaxTiles = 100
 

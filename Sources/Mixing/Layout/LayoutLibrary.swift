@@ -33,6 +33,27 @@ public final class LayoutLibrary: Sendable {
     /// The directory of layout files; nil where there are only the built-in layouts and those that `put` added.
     public let directory: String?
 
+    private struct InUse {
+        var byName: [String: Layout]
+        var withPresentingRules: Set<String> = []
+
+        init(_ layouts: [String: Layout]) {
+            byName = layouts
+            withPresentingRules = Set(layouts.values.lazy.filter(\.hasPresentingRules).map(\.name))
+        }
+
+        /// Stores or removes a layout. Returns whether it differs from the one before.
+        mutating func use(_ layout: Layout?, as name: String) -> Bool {
+            defer { byName[name] = layout }
+            if layout?.hasPresentingRules == true {
+                withPresentingRules.insert(name)
+            } else {
+                withPresentingRules.remove(name)
+            }
+            return byName[name] != layout
+        }
+    }
+
     private struct Stamp: Equatable {
         var seconds: Int
         var nanoseconds: Int
@@ -45,7 +66,7 @@ public final class LayoutLibrary: Sendable {
     private let stamps = Guarded<[String: Stamp]>([:])
     /// The layouts in use. Its lock is held for single accesses of the table only, so that a lookup never waits for a
     /// disk.
-    private let layouts: Guarded<[String: Layout]>
+    private let layouts: Guarded<InUse>
     private let read: @Sendable (String) -> [UInt8]?
 
     /// Reads the directory. A missing directory counts as empty, so that a server without files works; the first
@@ -56,7 +77,7 @@ public final class LayoutLibrary: Sendable {
     init(directory: String?, read: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
         self.read = read
-        layouts = Guarded(Self.builtIn)
+        layouts = Guarded(InUse(Self.builtIn))
     }
 
     /// The shipped layouts, parsed once.
@@ -75,11 +96,14 @@ public final class LayoutLibrary: Sendable {
     public static let builtInNames = BuiltInLayouts.files.map(\.name)
 
     /// The layout with this name.
-    public subscript(name: String) -> Layout? { layouts.withLock { $0[name] } }
+    public subscript(name: String) -> Layout? { layouts.withLock { $0.byName[name] } }
+
+    /// The names of the layouts with `Layout.hasPresentingRules`.
+    public var namesWithPresentingRules: Set<String> { layouts.withLock { $0.withPresentingRules } }
 
     /// All layouts: the built-in ones in their order, then the others by name.
     public var all: [Layout] {
-        let layouts = layouts.withLock { $0 }
+        let layouts = layouts.withLock { $0.byName }
         let shipped = Self.builtInNames.compactMap { layouts[$0] }
         return shipped + layouts.values.filter { !Self.builtInNames.contains($0.name) }.sorted { $0.name < $1.name }
     }
@@ -118,10 +142,7 @@ public final class LayoutLibrary: Sendable {
     /// Stores or removes a layout. Returns whether it differs from the one before.
     @discardableResult
     private func use(_ layout: Layout?, as name: String) -> Bool {
-        layouts.withLock { layouts in
-            defer { layouts[name] = layout }
-            return layouts[name] != layout
-        }
+        layouts.withLock { $0.use(layout, as: name) }
     }
 
     /// Adds or replaces a layout, after the same checks as for files, and writes it to the directory if there is one.

@@ -64,6 +64,7 @@ import Testing
         #expect(try await host.ask(.put, "/api/rooms/new", body: #"{"locked":true}"#).status == 200)
         for body in [
             "nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#,
+            #"{"onPresent":"../x"}"#,
             #"{"width":640.5}"#,
         ] {
             let answer = try await host.ask(.put, "/api/rooms/new", body: body)

@@ -36,7 +36,7 @@ import Testing
             http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", trustedProxies: [127.0.0.1, 10.0.0.0/8] }
             media:     { listen: 127.0.0.1:0, announce: [198.51.100.7, "2001:db8::1"], tcp: false }
             ice:       { stun: [stun:s.example:3478], turn: { urls: ["turn:t.example:3478?transport=udp"], secret: "x", ttl: 90m } }
-            rooms:     { layout: speaker, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api }
+            rooms:     { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api }
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
             recording: { directory: r, start: onFirstJoin, segment: 10m, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
@@ -53,6 +53,7 @@ import Testing
         #expect(all.ice.turn.ttl == .seconds(5400))
         #expect(all.rooms.emptyTimeout == .milliseconds(500))
         #expect(all.rooms.create == .api)
+        #expect(all.rooms.settings.onPresent == .off)
         #expect(
             all.video.renditions.map(\.height) == [720, 180], "from the best to the smallest, however they were written"
         )
@@ -158,6 +159,7 @@ import Testing
         "media: {announce: [nowhere]}",
         "ice: {stun: [stun.example]}", "ice: {turn: {urls: [\"turn:x\"]}}", "rooms: {emptyTimeout: 30}",
         "rooms: {emptyTimeout: -1s}",
+        "rooms: {onPresent: Off!}",
         "rooms: {layout: ../x}", "video: {codecs: []}", "video: {codecs: [av1]}", "video: {codecs: [vp8, vp8]}",
         "video: {renditions: []}", "video: {renditions: [{height: 720}]}",
         "video: {renditions: [{height: 720, bitrate: 1M, x: 1}]}",
