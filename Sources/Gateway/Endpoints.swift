@@ -53,7 +53,7 @@ struct Endpoints: Sendable {
                 logger: logger))
 
         var table = RouteTable()
-        table.addPages(assets)
+        table.addPages(assets, frames: FramePolicy(configuration.http.frameAncestors))
         table.addServer(conference) { [gate, whip, largeBodies] in
             let common = statistics.samples + gate.samples + largeBodies.samples + whip.samples
             return common + families.flatMap(\.samples)

@@ -2,16 +2,22 @@ import Hummingbird
 
 /// The web client's pages.
 extension RouteTable {
-    mutating func addPages(_ assets: WebAssets) {
+    mutating func addPages(_ assets: WebAssets, frames: FramePolicy) {
         for path in ["/", "/r/{room}"] {
-            add(Route(.get, path, .everyone, nil) { asked in try assets.answer("index.html", for: asked) })
+            add(
+                Route(.get, path, .everyone, nil) { asked in
+                    try assets.answer("index.html", for: asked, frames: frames)
+                })
         }
         add(
             Route(.get, "/assets/{name}", .everyone, nil) { asked in
-                try assets.answer(asked.parameter("name"), for: asked)
+                try assets.answer(asked.parameter("name"), for: asked, frames: frames)
             })
         for name in ["favicon.ico", "favicon.svg", "manifest.webmanifest"] where assets[name] != nil {
-            add(Route(.get, "/\(name)", .everyone, nil) { asked in try assets.answer(name, for: asked) })
+            add(
+                Route(.get, "/\(name)", .everyone, nil) { asked in
+                    try assets.answer(name, for: asked, frames: frames)
+                })
         }
         add(Route(.get, "/robots.txt", .everyone, nil) { _ in .text("User-agent: *\nDisallow: /\n") })
     }

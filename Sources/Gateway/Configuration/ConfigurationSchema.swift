@@ -47,6 +47,9 @@ enum ConfigurationSchema {
             "http.allowedOrigins", \.http.allowedOrigins,
             .list(of: origin, "a list of origins such as https://meet.example, or *", count: 0...256)),
         ConfigurationKey(
+            "http.frameAncestors", \.http.frameAncestors,
+            .list(of: origin, "a list of origins such as https://portal.example, or *", count: 0...64)),
+        ConfigurationKey(
             "http.hosts", \.http.hosts,
             .list(of: host, "a list of host names such as meet.example, or *", count: 0...256)),
         ConfigurationKey("http.publicURL", \.http.publicURL, publicURL),

@@ -30,6 +30,8 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var hosts: [String] = []
         /// The server's public URL, such as `https://meet.example`; empty: unknown.
         public var publicURL = ""
+        /// Origins of web pages that may show the server's pages in a frame; `*` is every one.
+        public var frameAncestors: [String] = []
         /// The proxies whose `X-Forwarded-…` and `Forwarded` headers are trusted.
         public var trustedProxies: [IPNetwork] = []
 

@@ -1,5 +1,5 @@
 /// The origin of a web page: scheme, host and port (RFC 6454 §4), in the form of the `Origin` header.
-struct WebOrigin: Hashable, Sendable {
+struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     var scheme: String
     var host: String
     var port: UInt16
@@ -18,6 +18,12 @@ struct WebOrigin: Hashable, Sendable {
         guard let (host, port) = WebOrigin.split(rest) else { return nil }
         self.host = host
         if let port { self.port = port }
+    }
+
+    /// In the form of the `Origin` header: a scheme's own port is left out.
+    var description: String {
+        let ownPort = scheme == "https" ? 443 : 80
+        return "\(scheme)://\(host)" + (Int(port) == ownPort ? "" : ":\(port)")
     }
 
     /// `meet.example:8443`, `[::1]:80`, `meet.example`: host and port, if it has one.

@@ -39,11 +39,13 @@ struct WebAssets: Sendable {
     subscript(name: String) -> Asset? { assets[name] }
 
     /// The file, or 304 where the browser has it already.
-    func answer(_ name: String, for asked: RouteRequest) throws -> Response {
+    ///
+    /// - Parameter frames: the sites that may show the file in a frame, if it is a page.
+    func answer(_ name: String, for asked: RouteRequest, frames: FramePolicy) throws -> Response {
         guard let asset = assets[name] else { throw APIError.notFound("there is no file \(name)") }
         var headers: HTTPFields = [.contentType: asset.type, .eTag: asset.tag, .cacheControl: "no-cache"]
         if asset.type.hasPrefix("text/html") {
-            headers[.contentSecurityPolicy] = WebAssets.contentSecurityPolicy
+            frames.add(to: &headers)
             headers[.referrerPolicy] = "no-referrer"
             headers[.permissionsPolicy] = "camera=(self), microphone=(self), display-capture=(self), fullscreen=(self)"
         }
@@ -53,11 +55,11 @@ struct WebAssets: Sendable {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: asset.content))
     }
 
-    /// All content comes from this server, and no site may frame the page. `blob:` and `data:` are for previews and
-    /// icons.
+    /// All content comes from this server. `blob:` and `data:` are for previews and icons. `FramePolicy` adds who may
+    /// frame the page.
     static let contentSecurityPolicy =
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "
-        + "style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        + "style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'"
 
     static func type(of name: String) -> String {
         switch name.split(separator: ".").last {

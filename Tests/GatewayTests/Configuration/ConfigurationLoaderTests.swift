@@ -33,7 +33,7 @@ import Testing
     @Test func `every key of the contract is accepted`() throws {
         let all = try load(
             """
-            http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", trustedProxies: [127.0.0.1, 10.0.0.0/8] }
+            http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", frameAncestors: ["https://portal.example"], trustedProxies: [127.0.0.1, 10.0.0.0/8] }
             media:     { listen: 127.0.0.1:0, announce: [198.51.100.7, "2001:db8::1"], tcp: false }
             ice:       { stun: [stun:s.example:3478], turn: { urls: ["turn:t.example:3478?transport=udp"], secret: "x", ttl: 90m } }
             rooms:     { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api }
