@@ -4,8 +4,8 @@ import Threads
 
 /// Limits the rate of joins, by the identity of a verified token where there is one, otherwise by address.
 ///
-/// A join waits in a queue for up to two seconds. Simultaneous joins behind a shared address then all succeed, one
-/// after the other; and a client that joins again and again has only one place in the queue, since its connection waits
+/// A join waits in a queue for up to five seconds. Simultaneous joins behind a shared address then all succeed, one
+/// after the other: with the default rate the thirty people of an office are in after four seconds. And a client that joins again and again has only one place in the queue, since its connection waits
 /// with the join.
 final class JoinLimiter: Sendable {
     /// The decision about a join.
@@ -15,8 +15,8 @@ final class JoinLimiter: Sendable {
         case refuse(retryAfter: Duration)
     }
 
-    /// The longest wait of a join; people and programs do not wait longer.
-    static let maximumWait = Duration.seconds(2)
+    /// The longest wait of a join. AppRTC's Android client, the most impatient one, gives a join up after 8 s.
+    static let maximumWait = Duration.seconds(5)
     /// Failed joins of one address, at once and a second. Beyond them the answer is delayed.
     private static let failureBurst = 100.0
     private static let failureRate = 10.0
@@ -27,8 +27,8 @@ final class JoinLimiter: Sendable {
     private let addresses: BucketTable<IPAddress>
     private let failures: BucketTable<IPAddress>
 
-    /// - Parameter joinsPerSecond: for each address or identity; twice as many may come at once, and as many again wait
-    ///   in the queue.
+    /// - Parameter joinsPerSecond: for each address or identity; twice as many may come at once, and five times as many
+    ///   wait in the queue.
     init(joinsPerSecond: Int, at now: Instant) {
         let rate = Double(joinsPerSecond)
         identities = BucketTable(rate: rate, burst: rate * 2, at: now)

@@ -1,6 +1,10 @@
 // The signalling socket: JSON objects both ways, with automatic reconnection.
 
-const RETRY_DELAYS = [300, 1000, 2000, 4000, 8000];
+// However long the server was away, the page is back soon after it: within 2.3 s, with the random part.
+const RETRY_DELAYS = [300, 1000, 1500];
+// The time for a socket to open, and for the first message after that: a join may wait five seconds for its turn.
+const OPEN_WITHIN = 6000;
+const ANSWER_WITHIN = 15000;
 // Reasons of `left` after which the client may join again at once.
 const COMES_BACK = ['draining', 'timeout', 'failed'];
 // Errors after which a later join may succeed.
@@ -25,18 +29,33 @@ export class Signalling extends EventTarget {
     clearTimeout(this.timer);
     this.joined = false;
     const socket = this.socket = new WebSocket(this.url);
+    this.expect(OPEN_WITHIN);
     socket.onopen = () => {
+      this.expect(ANSWER_WITHIN);
       socket.send(JSON.stringify({ type: 'join', ...this.join, ...(this.resume ? { resume: this.resume } : {}) }));
     };
-    socket.onmessage = ({ data }) => this.receive(JSON.parse(data));
+    socket.onmessage = ({ data }) => {
+      clearTimeout(this.patience);
+      this.receive(JSON.parse(data));
+    };
     socket.onclose = () => this.lost();
+  }
+
+  /// Gives the socket up where nothing comes of it in time: a server that is down may answer nothing at all.
+  expect(milliseconds) {
+    clearTimeout(this.patience);
+    this.patience = setTimeout(() => { this.drop(); this.lost(); }, milliseconds);
+  }
+
+  drop() {
+    this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
+    this.socket.close();
   }
 
   /// Replaces a socket that seems dead by a new one at once.
   reopen() {
     if (this.closed || !this.socket) return;
-    this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
-    this.socket.close();
+    this.drop();
     this.open();
   }
 
@@ -59,6 +78,7 @@ export class Signalling extends EventTarget {
     if (message.type === 'error' && !this.joined && this.resume) {
       // The seat has ended: join again, with a new connection.
       this.resume = null;
+      this.expect(ANSWER_WITHIN);
       this.socket.send(JSON.stringify({ type: 'join', ...this.join }));
       return;
     }
@@ -72,6 +92,7 @@ export class Signalling extends EventTarget {
   }
 
   lost() {
+    clearTimeout(this.patience);
     this.joined = false;
     if (this.closed) return;
     // A random part, so that the clients of a lost server do not all reconnect at the same moment.
@@ -96,6 +117,7 @@ export class Signalling extends EventTarget {
     this.closed = true;
     this.joined = false;
     clearTimeout(this.timer);
+    clearTimeout(this.patience);
     removeEventListener('online', this.online);
     this.socket?.close();
   }

@@ -3,7 +3,6 @@
 import asyncio
 import http.client
 import json
-import random
 import socket
 import ssl
 import subprocess
@@ -160,31 +159,6 @@ def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
         finally:
             for stream in streams:
                 stream.close()
-
-
-def test_thirty_people_behind_one_address_come_back_after_a_restart(tmp_path):
-    """They join like the page: at once, and then after the server's `retryAfter` plus a random delay of up to as long."""
-    async def person(server, number):
-        started = time.monotonic()
-        while time.monotonic() - started < 40:
-            async with await connect(server) as talk:
-                await talk.send(json.dumps({"type": "join", "room": "office", "name": f"Person {number}"}))
-                while (message := json.loads(await asyncio.wait_for(talk.recv(), 10)))["type"] not in ("joined", "error"):
-                    pass
-                if message["type"] == "joined":
-                    return time.monotonic() - started
-                assert message["code"] == "too_fast", message
-            await asyncio.sleep(message["retryAfter"] * random.uniform(1, 2))
-        return None
-
-    async def run(server):
-        return await asyncio.gather(*(person(server, number) for number in range(30)))
-    with Server(tmp_path / "server") as server:
-        for _ in range(2):
-            times = asyncio.run(asyncio.wait_for(run(server), 60))
-            assert None not in times and max(times) < 15, times
-            server.stop()
-            server.start()
 
 
 def test_tessera_call_comes_again_when_many_come_at_once(tmp_path):

@@ -21,6 +21,22 @@ TYPES = {
     ".json": "application/json; charset=utf-8",
 }
 
+# Answers the page's next join as a server does that many join at once.
+REFUSED_ONCE = """
+(() => {
+  const Native = WebSocket;
+  window.refusals = 1;
+  window.WebSocket = class extends Native {
+    send(text) {
+      if (!refusals) return super.send(text);
+      refusals -= 1;
+      const refusal = { type: 'error', code: 'too_fast', message: 'too many joins from here', fatal: false, retryAfter: 1 };
+      this.onmessage({ data: JSON.stringify(refusal) });
+    }
+  };
+})()
+"""
+
 
 async def two_in_a_room(server, shots):
     shots.mkdir(exist_ok=True)
@@ -263,6 +279,7 @@ def test_the_page_says_why_it_cannot_join_and_comes_back_after_the_server_was_aw
             await page.click("#join")
             await page.is_moving()
             assert await page.evaluate("decodeURIComponent(location.pathname)") == "/r/Raum für alle"
+            await page.evaluate(REFUSED_ONCE)
             server.process.kill()
             server.process.wait()
             await page.wait_for("!document.getElementById('notice').hidden")
@@ -271,6 +288,7 @@ def test_the_page_says_why_it_cannot_join_and_comes_back_after_the_server_was_aw
             await page.wait_for("probe.messages.filter(m => m.type === 'joined').length === 2", 15)
             await page.is_moving()
             await page.wait_for("document.getElementById('notice').hidden")
+            assert await page.evaluate("refusals") == 0
             nothing_wrong(await page.evaluate("probe.problems"))
         finally:
             await page.close()

@@ -10,12 +10,13 @@ import Threads
         JoinClient(address: IPAddress(address), identity: identity)
     }
 
-    @Test func `twice the rate passes at once, as many again in turn, further joins get the time to wait`() {
+    @Test func `twice the rate passes at once, the joins of five seconds in turn, further ones get the time to wait`() {
         let limiter = JoinLimiter(joinsPerSecond: 5, at: .zero)
-        let verdicts = (0..<22).map { _ in limiter.admit(client("192.0.2.1"), at: .zero) }
+        let verdicts = (0..<37).map { _ in limiter.admit(client("192.0.2.1"), at: .zero) }
         #expect(verdicts[..<10].allSatisfy { $0 == .enter(after: .zero) })
-        #expect(verdicts[10] == .enter(after: .milliseconds(200)) && verdicts[19] == .enter(after: .seconds(2)))
-        #expect(verdicts[20] == .refuse(retryAfter: .milliseconds(2200)))
+        #expect(verdicts[10] == .enter(after: .milliseconds(200)) && verdicts[34] == .enter(after: .seconds(5)))
+        #expect(verdicts[29] == .enter(after: .seconds(4)), "thirty people of one office are in after four seconds")
+        #expect(verdicts[35] == .refuse(retryAfter: .milliseconds(5200)))
         #expect(limiter.admit(client("192.0.2.2"), at: .zero) == .enter(after: .zero), "each address has its own")
         #expect(limiter.admit(client("192.0.2.1"), at: .zero + .seconds(10)) == .enter(after: .zero))
     }
