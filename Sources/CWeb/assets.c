@@ -37,6 +37,9 @@ static const unsigned char devices_js[] = {
 static const unsigned char elements_js[] = {
 #embed "../Gateway/Web/elements.js"
 };
+static const unsigned char hosts_js[] = {
+#embed "../Gateway/Web/hosts.js"
+};
 static const unsigned char icon_svg[] = {
 #embed "../Gateway/Web/icon.svg"
 };
@@ -100,6 +103,7 @@ static const struct web_asset assets[] = {
     ASSET("controls.js", controls_js),
     ASSET("devices.js", devices_js),
     ASSET("elements.js", elements_js),
+    ASSET("hosts.js", hosts_js),
     ASSET("icon.svg", icon_svg),
     ASSET("layouts.js", layouts_js),
     ASSET("line.js", line_js),

@@ -21,8 +21,8 @@ export const room = query.get('room') ?? (roomInPath && decodeURIComponent(roomI
 export const isEmbedded = query.get('embed') === '1';
 
 /// The options of a `Call`.
-export function callOptions(room, name) {
-  const options = { room, name };
+export function callOptions(room, name, pin) {
+  const options = { room, name, ...(pin ? { pin } : {}) };
   for (const key of ['layout', 'role', 'view']) if (query.get(key)) options[key] = query.get(key);
   if (token()) options.token = token();
   return options;

@@ -51,6 +51,10 @@ export class Call extends EventTarget {
   get me() { return this.people.find(this.id); }
   get isModerator() { return this.role === 'moderator'; }
   get isViewer() { return this.role === 'viewer'; }
+  /// With a token only moderators and presenters record.
+  get mayRecord() { return this.signalling.join.token ? ['moderator', 'presenter'].includes(this.role) : !this.isViewer; }
+  /// Whether the user may choose the picture of everyone.
+  get mayArrange() { return this.isModerator || !(this.isViewer || this.settings.layoutLocked); }
   /// What shows that a request beside the socket is of this call: the room, the seat's id and its secret.
   get seat() { return { room: this.room, ...this.signalling.resume }; }
 
@@ -109,6 +113,8 @@ export class Call extends EventTarget {
   async begin(message, isNew) {
     const { layout } = this.signalling.join;
     this.mine = layout && layout !== this.layout ? { name: layout, pin: null } : null;
+    // The audience has nothing to send until it comes on stage, and then chooses when.
+    if (this.isViewer) this.sending.close();
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);
     this.history(message, true);

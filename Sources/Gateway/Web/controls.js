@@ -5,12 +5,17 @@ import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
-export function showControls({ audio, video, hand, screen }) {
+/// Shows the buttons that the user's role allows, and what they have switched on.
+export function showControls(call) {
+  const { audio, video, hand, screen } = call.sending;
+  for (const id of ['toggle-audio', 'toggle-video', 'toggle-screen']) $(id).hidden = call.isViewer;
+  if (!navigator.mediaDevices?.getDisplayMedia) $('toggle-screen').hidden = true;
+  $('toggle-record').hidden = !call.mayRecord;
+
   press('toggle-audio', audio, 'mic', t(audio ? 'audio.on' : 'audio.off'), t(audio ? 'audio.on.action' : 'audio.off.action'));
   press('toggle-video', video, 'camera', t('camera'), t(video ? 'camera.on.action' : 'camera.off.action'));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
-  $('toggle-screen').hidden = !navigator.mediaDevices?.getDisplayMedia;
 }
 
 function press(id, isOn, iconName, text, action) {
@@ -21,8 +26,7 @@ function press(id, isOn, iconName, text, action) {
   button.querySelector('span').textContent = text;
 }
 
-/// `recording`: the one that runs or pauses; null: none does.
-export function showRecording(recording) {
+export function showRecording({ recording }) {
   $('recording-badge').hidden = !recording;
   $('recording-text').textContent = t(recording?.state === 'paused' ? 'record.paused' : 'record.running');
   $('toggle-record').classList.toggle('on', Boolean(recording));

@@ -24,10 +24,16 @@ export function icon(name, meaning, isOff = false) {
 
 let noticeTimer;
 
-/// Shows a sentence over the picture, for some seconds or (0) until the next one; null hides it.
-export function notice(text, seconds = 6) {
+/// Shows a sentence over the picture, for some seconds or (0) until the next one; null hides it. `action`: {text, act} of
+/// a button beside it.
+export function notice(text, seconds = 6, action = null) {
   clearTimeout(noticeTimer);
   $('notice').textContent = text ?? '';
   $('notice').hidden = !text;
+  if (text && action) {
+    const button = element('button', { type: 'button', className: 'primary', textContent: action.text });
+    button.onclick = () => { notice(null); action.act(); };
+    $('notice').append(button);
+  }
   if (text && seconds) noticeTimer = setTimeout(() => notice(null), seconds * 1000);
 }

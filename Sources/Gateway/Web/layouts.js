@@ -12,6 +12,10 @@ export async function openLayouts(call) {
     $('layout-menu').close();
   };
   await showLayouts(call, choose);
+  const scopes = document.querySelectorAll('[name=scope]');
+  scopes[0].disabled = !call.mayArrange;
+  if (!call.mayArrange) scopes[1].checked = true;
+  $('layout-locked').hidden = call.mayArrange;
   $('layout-menu').showModal();
 }
 

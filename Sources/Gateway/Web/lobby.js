@@ -8,7 +8,7 @@ import { explain, t } from '/assets/words.js';
 const $ = id => document.getElementById(id);
 
 export class Lobby {
-  /// `join` is called with a room and a name.
+  /// `join` is called with a room, a name and a PIN.
   constructor(sending, join) {
     this.sending = sending;
     this.join = join;
@@ -55,7 +55,8 @@ export class Lobby {
     $('join').disabled = true;
     $('join-error').hidden = true;
     this.stopMeter();
-    this.join($('room').value.trim(), $('name').value.trim());
+    if ($('token').value) address.keepToken($('token').value.trim());
+    this.join($('room').value.trim(), $('name').value.trim(), $('pin').value.trim());
   }
 
   /// The server lets the user in later.
@@ -64,15 +65,23 @@ export class Lobby {
     $('join-error').hidden = false;
   }
 
-  /// The server does not let the user in.
-  showRefusal(text) {
-    this.showWait(text);
+  /// The server does not let the user in; where a PIN or a token is missing or wrong, there is a field for it. Neither
+  /// gets into the address.
+  showRefusal({ code, message }) {
+    this.showWait(explain({ code, message }));
+    const field = { pin_required: 'pin', wrong_pin: 'pin', unauthorized: 'token' }[code];
+    if (field) {
+      $(`${field}-field`).hidden = false;
+      $(field).value = '';
+      $(field).focus();
+    }
     $('join').disabled = false;
     this.showLevel();
   }
 
   /// The user is in the call.
   close() {
+    for (const field of ['pin', 'token']) $(field).value = '';
     $('join').disabled = false;
     $('join-error').hidden = true;
   }

@@ -4,6 +4,7 @@ import * as address from '/assets/address.js';
 import { bindPictures, clearMessages } from '/assets/chat.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
+import { bindHosts } from '/assets/hosts.js';
 import { openLayouts } from '/assets/layouts.js';
 import { Lobby } from '/assets/lobby.js';
 import { zoom } from '/assets/picture.js';
@@ -21,7 +22,7 @@ const lobby = new Lobby(sending, join);
 let call = null, shown = null;
 
 function show(page) {
-  for (const id of ['lobby', 'call', 'ended']) $(id).hidden = id !== page;
+  for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== page;
 }
 
 function openLobby() {
@@ -31,9 +32,10 @@ function openLobby() {
 
 // ---- From the lobby to the end
 
-function join(room, name) {
+function join(room, name, pin) {
   sending.start();
-  call = new Call(sending, address.callOptions(room, name));
+  call = new Call(sending, address.callOptions(room, name, pin));
+  call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
@@ -43,8 +45,8 @@ function join(room, name) {
 
 function refused(problem) {
   if (problem.code === 'unauthorized') address.forgetToken();
-  lobby.showRefusal(explain(problem));
   show('lobby');
+  lobby.showRefusal(problem);
 }
 
 function entered(room) {
@@ -72,6 +74,7 @@ function ended(end) {
 }
 
 $('rejoin').onclick = openLobby;
+$('stop-waiting').onclick = () => call.leave();
 
 // ---- The bar
 
@@ -108,6 +111,7 @@ $('copy-link').onclick = async () => {
 // ---- People and chat
 
 bindSide();
+bindHosts(() => call);
 $('chat-form').onsubmit = event => {
   event.preventDefault();
   const text = $('chat-text').value.trim();

@@ -1,6 +1,7 @@
 // The list of people in the side panel.
 
 import { element, icon } from '/assets/elements.js';
+import { hasMenu, personButton } from '/assets/hosts.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -20,7 +21,7 @@ export function showPeople(call) {
   $('people-count').textContent = people.list.length + people.viewers;
   const shown = people.list.map(person => {
     const { speaking, ...lasting } = person;
-    const state = JSON.stringify([lasting, call.id, call.mine?.pin === person.id]);
+    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id]);
     const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person) };
     const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
     rows.set(person.id, { state, made, hadFocus });
@@ -52,6 +53,7 @@ function row(call, person) {
     icon(hears ? 'mic' : 'mic-off', t(hears ? 'microphone.on' : 'microphone.off'), !hears),
     icon(shows ? 'camera' : 'camera-off', t(shows ? 'camera.on' : 'camera.off'), !shows));
   if (person.role !== 'viewer') made.append(pin(call, person));
+  if (hasMenu(call, person)) made.append(personButton(call, person));
   return made;
 }
 

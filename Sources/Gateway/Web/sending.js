@@ -49,6 +49,13 @@ export class Sending extends EventTarget {
 
   stopDevices() { this.stream.getTracks().forEach(track => track.stop()); }
 
+  /// Closes the devices. `setAudio` and `toggleVideo` open them again.
+  close() {
+    this.stopDevices();
+    this.stream = new MediaStream();
+    this.audio = this.video = false;
+  }
+
   /// A device that is unplugged ends its track.
   watch(track) {
     track.onended = () => {

@@ -3,6 +3,7 @@
 import { addMessage } from '/assets/chat.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
+import { showHosts } from '/assets/hosts.js';
 import { showNames } from '/assets/picture.js';
 import { showPeople } from '/assets/roster.js';
 import { isChatOpen, unread } from '/assets/side.js';
@@ -13,10 +14,15 @@ const $ = id => document.getElementById(id);
 export function showCall(call) {
   const on = (types, handler) => types.split(' ').forEach(type => call.addEventListener(type, ({ detail }) => handler(detail)));
   const names = () => showNames(call.tiles, call.people, $('mix'));
-  on('people speaker view', () => { showPeople(call); names(); });
+  const nameOf = id => call.people.find(id)?.name ?? t('host.somebody');
+  on('people speaker view role', () => { showPeople(call); names(); });
   on('tiles', names);
-  on('changed entered', () => showControls(call.sending));
-  on('recording', () => showRecording(call.recording));
+  on('people room role waitingPeople', () => showHosts(call));
+  on('changed entered role room', () => showControls(call));
+  on('recording', () => showRecording(call));
+  on('muted', by => notice(t('host.muted', { name: nameOf(by) })));
+  on('asked', by => notice(t('host.asked', { name: nameOf(by) }), 30, { text: t('audio.off'), act: () => call.sending.setAudio(true) }));
+  on('role', role => notice(t(`role.now.${role}`), 10, isNowOnStage(call) ? { text: t('stage.speak'), act: () => call.sending.setAudio(true) } : null));
   on('line', showLine);
   on('stream', () => play(call.stream));
   on('problem', problem => notice(explain(problem)));
@@ -28,6 +34,9 @@ export function showCall(call) {
   });
   return { names };
 }
+
+/// Who comes from the audience has the microphone off.
+const isNowOnStage = call => call.role === 'participant' && !call.sending.audio;
 
 function play(stream) {
   const mix = $('mix');

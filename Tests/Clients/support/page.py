@@ -10,17 +10,23 @@ from support.browser import Chromium
 PROBE = """
 (() => {
   const Native = WebSocket;
-  window.probe = { sockets: [], messages: [], problems: [] };
+  window.probe = { sockets: [], messages: [], sent: [], problems: [] };
   window.WebSocket = class extends Native {
     constructor(...all) {
       super(...all);
       probe.sockets.push(this);
       this.addEventListener('message', ({ data }) => probe.messages.push(JSON.parse(data)));
     }
+    send(text) {
+      probe.sent.push(JSON.parse(text));
+      super.send(text);
+    }
   };
   addEventListener('error', event => probe.problems.push(event.message));
   addEventListener('unhandledrejection', event => probe.problems.push(String(event.reason)));
   document.addEventListener('securitypolicyviolation', event => probe.problems.push(`CSP: ${event.violatedDirective} ${event.blockedURI}`));
+  // A message as if the server had sent it.
+  probe.tell = message => probe.sockets.at(-1).onmessage({ data: JSON.stringify(message) });
   probe.last = type => probe.messages.findLast(message => message.type === type);
   probe.screen = () => {
     const canvas = document.createElement('canvas');
@@ -76,9 +82,17 @@ class Page(Chromium):
         await self.evaluate(f"(document.querySelector({json.dumps(selector)}).focus(), 0)")
         await self.call("Input.insertText", text=text)
 
-    async def key(self, key):
-        for kind in ("keyDown", "keyUp"):
-            await self.call("Input.dispatchKeyEvent", type=kind, key=key)
+    async def key(self, key, kinds=("keyDown", "keyUp")):
+        """Presses and releases a key. The browser's own actions, such as closing a dialog, need the key's number."""
+        number = {"Escape": 27, "Tab": 9, "Enter": 13, " ": 32}.get(key, 0)
+        text = {"Enter": "\r", " ": " "}.get(key)
+        for kind in kinds:
+            await self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=number,
+                            **({"text": text} if text and kind == "keyDown" else {}))
+
+    async def tell(self, **message):
+        """Gives the page a message as if the server had sent it."""
+        await self.evaluate(f"(probe.tell({json.dumps(message)}), 0)")
 
     async def shot(self, name):
         await self.screenshot(self.shots / f"{name}.png")
