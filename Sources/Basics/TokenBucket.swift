@@ -27,13 +27,15 @@ public struct TokenBucket: Hashable, Sendable {
         return true
     }
 
-    /// Takes `amount` tokens even if the bucket does not hold them, for costs that were already incurred. The debt is
-    /// at most `size`. Returns whether the bucket held them.
+    /// Takes `amount` tokens even if the bucket does not hold them, for costs that were already incurred. Returns
+    /// whether the bucket held them.
+    ///
+    /// - Parameter maxDebt: the most tokens that the bucket can lack; nil: `size`.
     @discardableResult
-    public mutating func spend(_ amount: Double, at now: Instant) -> Bool {
+    public mutating func spend(_ amount: Double, maxDebt: Double? = nil, at now: Instant) -> Bool {
         refill(at: now)
         let isCovered = tokens >= amount
-        tokens = max(-size, tokens - amount)
+        tokens = max(-(maxDebt ?? size), tokens - amount)
         return isCovered
     }
 

@@ -31,6 +31,14 @@ import Testing
         #expect((early, later) == (0, 1))
     }
 
+    @Test("A larger debt can be allowed, which is paid back at the rate") func largeDebt() {
+        var bucket = TokenBucket(rate: 5, size: 2, at: start)
+        for _ in 0..<12 { bucket.spend(1, maxDebt: 25, at: start) }
+        #expect(bucket.wait(at: start) == .milliseconds(2200))
+        bucket.spend(100, maxDebt: 25, at: start)
+        #expect(bucket.wait(at: start) == .milliseconds(5200))
+    }
+
     @Test("A clock that stands still or goes back adds no tokens") func clock() {
         var bucket = TokenBucket(rate: 1000, size: 1, at: start)
         let counts = [start, start - .seconds(60), start].map { taken(&bucket, 1, at: $0) }

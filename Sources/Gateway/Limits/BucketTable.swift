@@ -12,14 +12,17 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
 
     private let rate: Double
     private let burst: Double
+    private let maxDebt: Double
     private let state: Guarded<State>
 
     /// - Parameters:
     ///   - rate: tokens a second.
     ///   - burst: the most tokens at once.
-    init(rate: Double, burst: Double, at now: Instant) {
+    ///   - maxDebt: the most tokens that `queue` gives ahead of their time; nil: `burst`.
+    init(rate: Double, burst: Double, maxDebt: Double? = nil, at now: Instant) {
         self.rate = rate
         self.burst = burst
+        self.maxDebt = maxDebt ?? burst
         state = Guarded(State(shared: TokenBucket(rate: rate, size: burst, at: now)))
     }
 
@@ -34,7 +37,7 @@ final class BucketTable<Key: Hashable & Sendable>: Sendable {
         with(key, at: now) { bucket in
             let wait = bucket.wait(at: now)
             guard wait <= maximumWait else { return (wait, false) }
-            bucket.spend(1, at: now)
+            bucket.spend(1, maxDebt: maxDebt, at: now)
             return (wait, true)
         }
     }

@@ -5,8 +5,8 @@ import Threads
 /// Limits the rate of joins, by the identity of a verified token where there is one, otherwise by address.
 ///
 /// A join waits in a queue for up to five seconds. Simultaneous joins behind a shared address then all succeed, one
-/// after the other: with the default rate the thirty people of an office are in after four seconds. And a client that joins again and again has only one place in the queue, since its connection waits
-/// with the join.
+/// after the other: with the default rate the thirty people of an office are in after four seconds. And a client that
+/// joins again and again has only one place in the queue, since its connection waits with the join.
 final class JoinLimiter: Sendable {
     /// The decision about a join.
     enum Verdict: Equatable, Sendable {
@@ -31,8 +31,9 @@ final class JoinLimiter: Sendable {
     ///   wait in the queue.
     init(joinsPerSecond: Int, at now: Instant) {
         let rate = Double(joinsPerSecond)
-        identities = BucketTable(rate: rate, burst: rate * 2, at: now)
-        addresses = BucketTable(rate: rate, burst: rate * 2, at: now)
+        let ahead = rate * JoinLimiter.maximumWait.inSeconds
+        identities = BucketTable(rate: rate, burst: rate * 2, maxDebt: ahead, at: now)
+        addresses = BucketTable(rate: rate, burst: rate * 2, maxDebt: ahead, at: now)
         failures = BucketTable(rate: JoinLimiter.failureRate, burst: JoinLimiter.failureBurst, at: now)
     }
 
