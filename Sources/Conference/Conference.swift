@@ -25,6 +25,8 @@ public final class Conference: Sendable {
     let peers: PeerService
     let recordingService: RecordingService
     let chat: ChatService
+    let moderation: ModerationService
+    private let waiting: WaitingService
     let control = ControlThread()
     let statistics = ServerStatistics()
     private let layoutService: LayoutService
@@ -63,6 +65,8 @@ public final class Conference: Sendable {
             log: log)
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
+        waiting = WaitingService(rooms: roomService)
+        moderation = ModerationService(rooms: roomService, seats: seats, waiting: waiting)
         layoutService = LayoutService(
             layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger)
         recordingService = RecordingService(
@@ -128,6 +132,7 @@ public final class Conference: Sendable {
     /// Runs every `ControlThread.period`, on the control thread.
     private func runHousekeeping(at now: Instant) {
         seats.expire(at: now)
+        if statistics.startIfDue(.waiting, every: .seconds(1), at: now) { waiting.expire(at: now) }
         if statistics.startReleaseIfDue(at: now) { SystemMemory.release() }
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
@@ -198,6 +203,19 @@ public final class Conference: Sendable {
         }
         return Participant(id: joined.id, room: request.room, resumeSecret: joined.resumeSecret, conference: self)
     }
+
+    /// Waits to be let in by a moderator, where a join threw `ConferenceError.mustWait`. Who waits holds no seat and gets
+    /// nothing of the room. Returns the wait's id.
+    ///
+    /// - Parameter decided: called once, on the control thread; the call may come before this returns.
+    public func wait(
+        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+    ) throws(ConferenceError) -> String {
+        try waiting.wait(for: request, decided)
+    }
+
+    /// Ends a wait whose client has gone.
+    public func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
 
     /// Takes a seat back after signalling was lost.
     public func resume(

@@ -26,6 +26,8 @@ public final class Participant: Sendable {
     }
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
+    /// What moderators have set about the room.
+    public var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
     public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
 
@@ -123,7 +125,7 @@ public final class Participant: Sendable {
         let current: String?
         do throws(ConferenceError) {
             current = try change { slot throws(ConferenceError) in
-                try slot.room.mayRecord(id, startedBy: slot.recording?.startedBy)
+                try slot.room.require(.record, id, isOwn: slot.recording?.startedBy == id)
                 return slot.recording?.id
             }
         } catch {
@@ -141,6 +143,16 @@ public final class Participant: Sendable {
         case .stop: Task { [conference] in _ = try? await conference.stopRecording(current) }
         case .start: break
         }
+    }
+
+    /// Performs a request about others, if the participant's role allows it.
+    public func moderate(_ moderation: Moderation) throws(ConferenceError) {
+        try conference.moderation.perform(moderation, by: id, in: room)
+    }
+
+    /// Changes the room's settings of `RoomAccess`, if the participant's role allows it; others are left alone.
+    public func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {
+        try conference.moderation.change(change, by: id, in: room)
     }
 
     /// Undoes the join: a room that was created for it ends too.

@@ -58,7 +58,9 @@ struct Endpoints: Sendable {
             let common = statistics.samples + gate.samples + largeBodies.samples + whip.samples
             return common + families.flatMap(\.samples)
         }
-        table.addRooms(conference, limits: limits)
+        let access = AccessPolicy(
+            adminToken: auth.adminToken, verifier: verifier, links: links, conference: conference)
+        table.addRooms(conference, limits: limits, policy: access)
         let downloads = Places(budget.downloads)
         table.addRecordings(
             conference, links: links, downloads: downloads, publicURL: configuration.http.publicURL)
@@ -83,7 +85,7 @@ struct Endpoints: Sendable {
         self.families = families
         responder = GatewayResponder(
             table: table, rules: rules,
-            access: AccessPolicy(adminToken: auth.adminToken, verifier: verifier, links: links), limits: limits,
+            access: access, limits: limits,
             largeBodies: largeBodies,
             statistics: statistics, usesTLS: usesTLS, notices: Notices(logger))
     }

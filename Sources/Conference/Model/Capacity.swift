@@ -1,12 +1,12 @@
 import Basics
 
-/// Limits how many rooms, seats, and seats with an unconnected peer the whole server and each client's address may have
-/// at once.
+/// Limits how many rooms, seats, seats with an unconnected peer, and waits for admission the whole server and each
+/// client's address may have at once.
 ///
 /// A value. Each `add` is followed by one `remove` of the same address, when the counted room or seat ends.
 struct Capacity: Sendable {
     enum Kind: String, Sendable, CaseIterable {
-        case rooms, seats
+        case rooms, seats, waiting
         case halfOpen = "half_open"
     }
 
@@ -16,6 +16,7 @@ struct Capacity: Sendable {
         tallies = [
             .rooms: AddressTally(limit: limits.rooms, perAddress: limits.roomsPerAddress),
             .seats: AddressTally(limit: limits.seats, perAddress: limits.seatsPerAddress),
+            .waiting: AddressTally(limit: limits.waiting, perAddress: limits.waitingPerAddress),
             .halfOpen: AddressTally(limit: limits.halfOpen, perAddress: limits.halfOpenPerAddress),
         ]
     }
@@ -49,6 +50,14 @@ struct Capacity: Sendable {
             return .tooFast(
                 "\(own) people of your network address are here, which is all that one may have: somebody must leave first.",
                 retryAfter: .seconds(30))
+        case (.waiting, .total):
+            return .atCapacity(
+                "\(limit) people wait to be let in, which is all that the server takes: try again later.",
+                retryAfter: .seconds(60))
+        case (.waiting, .address):
+            return .tooFast(
+                "\(own) people of your network address wait to be let in, which is all that one may have.",
+                retryAfter: .seconds(60))
         case (.halfOpen, .total):
             return .atCapacity(
                 "Too many connections are just being made: try again in a few seconds.", retryAfter: .seconds(5))

@@ -98,6 +98,9 @@ public struct ConferenceConfiguration: Sendable {
         /// Seats whose peer has not connected yet.
         public var halfOpen = 200
         public var halfOpenPerAddress = 40
+        /// Those who wait to be let into rooms (`RoomSettings.admit`).
+        public var waiting = 500
+        public var waitingPerAddress = 30
         /// Personal views that a room may have beside the room's own.
         public var viewsPerRoom = 4
         /// Media connections over TCP, on all listeners.

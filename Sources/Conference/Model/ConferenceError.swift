@@ -7,6 +7,10 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     case recordingNotFound(String)
     case roomFull(String)
     case roomLocked(String)
+    case pinRequired(String)
+    case wrongPIN(String)
+    /// A moderator has to let the client in first: see `Conference.wait`.
+    case mustWait(String)
     case unknownLayout(String)
     /// The faults of a layout file, each `FILE:LINE:COLUMN: fault; remedy`.
     case badLayout([String])
@@ -48,6 +52,10 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .recordingNotFound(let id): "There is no recording “\(id)”."
         case .roomFull(let id): "Room “\(id)” is full."
         case .roomLocked(let id): "Room “\(id)” is locked: it must be opened first."
+        case .pinRequired(let id): "Room “\(id)” asks for a PIN."
+        case .wrongPIN(let id): "That is not the PIN of room “\(id)”."
+        case .mustWait(let id):
+            "A moderator of room “\(id)” has to let you in, for which this client cannot wait: open the room's page in a browser."
         case .unknownLayout(let name): "There is no layout “\(name)”."
         case .badLayout(let faults): faults.joined(separator: "\n")
         case .layoutInUse(let name): "Layout “\(name)” is in use."

@@ -40,9 +40,15 @@ public struct JoinRequest: Hashable, Sendable {
     public var room: String
     public var name: String
     public var role: Role
-    /// Whether a token or an administrator gave the role; a role that the client merely claims does not open a locked
-    /// room.
+    /// Whether a token or an administrator gave the role. Of a role that the client merely claims only `viewer` counts.
     public var roleIsProven = true
+    /// Whether the client has native signalling, by which it can moderate: in a room without tokens the first such
+    /// participant is the moderator.
+    public var isNative = false
+    /// The room's PIN, as the client gave it.
+    public var pin: String?
+    /// The id of a wait that ended with `WaitingEnd.admitted`.
+    public var admission: String?
     /// Sets the layout of the room if the participant may; nil: leaves it.
     public var layout: String?
     public var kind: Kind

@@ -37,21 +37,29 @@ struct Member: Hashable, Sendable {
     let endsWithMedia: Bool
     /// See `JoinRequest.roleIsProven`.
     let roleIsProven: Bool
+    /// See `JoinRequest.isNative`.
+    let isNative: Bool
+
+    /// The role that counts: a client that only receives is a viewer.
+    var effectiveRole: Role { kind == .viewer ? .viewer : role }
+    func permits(_ action: RoomAction) -> Bool { action.rule(for: effectiveRole) == .yes }
+    /// Whether the member may become the moderator of a room without tokens.
+    var canInherit: Bool { isNative && !roleIsProven && effectiveRole != .viewer }
 
     /// Whether the member may chat and send data channel messages to the others.
-    var maySendMessages: Bool { kind == .participant && role != .viewer }
+    var maySendMessages: Bool { permits(.chat) }
 
     /// Whether the seat outlives its media connection: the client still has signalling, by which it can offer again.
     var staysWithoutMedia: Bool { hasSignalling && !endsWithMedia && signallingLostAt == nil }
 
     /// Whether the member has a tile. Viewers by role are listed but have none.
-    var isShown: Bool { kind == .participant && role != .viewer }
-    var sendsAudio: Bool { audioOn && !audioMuted && isShown }
+    var isShown: Bool { permits(.show) }
+    var sendsAudio: Bool { audioOn && !audioMuted && permits(.speak) }
     var sendsVideo: Bool { (videoOn || isPresenting) && !videoMuted && isShown }
 
     var info: ParticipantInfo {
         ParticipantInfo(
-            id: id, name: name, role: kind == .viewer ? .viewer : role, audio: sendsAudio, video: sendsVideo,
+            id: id, name: name, role: effectiveRole, audio: sendsAudio, video: sendsVideo,
             hand: hand,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,

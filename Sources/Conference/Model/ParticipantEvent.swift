@@ -14,7 +14,16 @@ public enum ParticipantEvent: Hashable, Sendable {
     case recording(RecordingInfo?)
     /// A message of the chat, also one of the participant itself. Not for those who joined with a `chatChannel`.
     case chat(ChatMessage)
+    /// The participant's own role has changed.
     case role(Role)
+    /// The room's settings for everyone (`RoomSettings.access`).
+    case access(RoomAccess)
+    /// Who waits to be let in. For moderators only.
+    case waiting([WaitingPerson])
+    /// A moderator switched the participant's audio off.
+    case muted(by: String)
+    /// A moderator asks something of the client.
+    case asked(ModeratorWish, by: String)
     case link(LinkState)
     /// The media connection is up (true) or lost (false).
     case connection(Bool)

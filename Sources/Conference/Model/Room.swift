@@ -17,6 +17,7 @@ struct Room: Sendable {
     /// The latest speaker first.
     private(set) var speakerRanks: [String] = []
     private(set) var emptySince: Instant?
+    private(set) var waiting = WaitingList()
     var recording: RecordingInfo?
     private var joins = 0
     /// How many times somebody began to present while nobody else did.
@@ -72,19 +73,41 @@ struct Room: Sendable {
     mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError)
         -> Member
     {
-        if settings.locked, request.role != .moderator || !request.roleIsProven { throw .roomLocked(self.id) }
-        if members.count >= settings.maxParticipants { throw .roomFull(self.id) }
+        try checkDoor(request)
+        if mustWait(request) { throw .mustWait(self.id) }
+        try checkPlace(isViewer: request.kind == .viewer || request.role == .viewer)
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
+        if let admission = request.admission { waiting.joined(admission) }
         let member = Member(
-            id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: request.role,
+            id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: role(of: request),
             kind: request.kind,
             asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now,
             hasSignalling: request.hasSignalling,
-            endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven)
+            endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven, isNative: request.isNative)
         joins += 1
         members.append(member)
-        emptySince = nil
+        noteEmptiness(at: now)
         return member
+    }
+
+    /// The role with which a client joins. A room without tokens believes no claimed role but `viewer`, and makes the
+    /// first participant with native signalling its moderator.
+    private func role(of request: JoinRequest) -> Role {
+        if request.roleIsProven || request.role == .viewer { return request.role }
+        return request.isNative && request.kind == .participant && !hasModerator ? .moderator : .participant
+    }
+
+    private var hasModerator: Bool { members.contains { $0.effectiveRole == .moderator } }
+
+    /// Gives a room without tokens a moderator where it has lost its last one: the member that is there longest, before
+    /// those whose signalling is lost just now.
+    ///
+    /// - Parameter id: the member that is not to be chosen.
+    private mutating func appointModerator(except id: String? = nil) {
+        if hasModerator { return }
+        let heirs = members.indices.filter { members[$0].canInherit && members[$0].id != id }
+        let heir = heirs.first { members[$0].signallingLostAt == nil } ?? heirs.first
+        if let heir { members[heir].role = .moderator }
     }
 
     /// Removes a member. Returns whether there was one.
@@ -95,8 +118,72 @@ struct Room: Sendable {
         speakerRanks.removeAll { $0 == id }
         if speaker == id { speaker = nil }
         for index in members.indices { members[index].view?.pins.removeAll { $0 == id } }
-        if members.isEmpty { emptySince = now }
+        appointModerator()
+        noteEmptiness(at: now)
         return true
+    }
+
+    /// Whether nobody is in the room or waits for it.
+    var isEmpty: Bool { members.isEmpty && waiting.isEmpty }
+    private mutating func noteEmptiness(at now: Instant) { emptySince = isEmpty ? emptySince ?? now : nil }
+
+    // MARK: - The door
+
+    /// Whether a moderator has let the client in, or it is one by its token: PIN and lock are not for these.
+    private func passes(_ request: JoinRequest) -> Bool {
+        request.roleIsProven && request.role == .moderator || request.admission.map(waiting.isAdmitted) ?? false
+    }
+
+    /// Throws where the PIN is not given or the room is locked. The PIN comes first: who does not know it learns nothing
+    /// else.
+    private func checkDoor(_ request: JoinRequest) throws(ConferenceError) {
+        if passes(request) { return }
+        if let pin = settings.pin {
+            guard let given = request.pin, !given.isEmpty else { throw .pinRequired(id) }
+            guard pin.matches(given) else { throw .wrongPIN(id) }
+        }
+        if settings.locked { throw .roomLocked(id) }
+    }
+
+    private func mustWait(_ request: JoinRequest) -> Bool {
+        settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
+    }
+
+    private func checkPlace(isViewer: Bool) throws(ConferenceError) {
+        let viewers = members.count { $0.effectiveRole == .viewer }
+        let isFull =
+            isViewer ? viewers >= settings.maxViewers : members.count - viewers >= settings.maxParticipants
+        if isFull { throw .roomFull(id) }
+    }
+
+    /// Begins the wait of a client that has to be let in. Returns false where it need not wait any more.
+    mutating func wait(_ request: JoinRequest, id: String, at now: Instant) throws(ConferenceError) -> Bool {
+        try checkDoor(request)
+        guard mustWait(request) else {
+            waiting.admitAtOnce(id, at: now)
+            return false
+        }
+        try waiting.add(WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest"), at: now)
+        noteEmptiness(at: now)
+        return true
+    }
+
+    /// Lets in one who waits, or everyone. Returns their ids.
+    mutating func admit(_ id: String?, at now: Instant) -> [String] {
+        defer { noteEmptiness(at: now) }
+        return waiting.admit(id, at: now)
+    }
+
+    /// Ends a wait, or everyone's. Returns their ids.
+    mutating func endWaits(_ id: String?, at now: Instant) -> [String] {
+        defer { noteEmptiness(at: now) }
+        return waiting.remove(id)
+    }
+
+    /// Ends the waits that took too long. Returns their ids.
+    mutating func expireWaits(at now: Instant) -> [String] {
+        defer { noteEmptiness(at: now) }
+        return waiting.expire(at: now)
     }
 
     /// Resumes a seat whose signalling was lost. The secret must be the one of the join.
@@ -141,7 +228,23 @@ struct Room: Sendable {
 
     // MARK: - Requests of members
 
+    /// Throws unless the member may do this now.
+    ///
+    /// - Parameter isOwn: what the action concerns was started by the member itself.
+    func require(_ action: RoomAction, _ id: String, isOwn: Bool = false) throws(ConferenceError) {
+        let member = members[try index(id)]
+        let isAllowed =
+            switch action.rule(for: member.effectiveRole) {
+            case .yes: true
+            case .no: false
+            case .openRooms: isOwn || !member.roleIsProven
+            case .unlessLocked: !settings.layoutLocked
+            }
+        if !isAllowed { throw action.refusal(for: member.effectiveRole) }
+    }
+
     mutating func setState(_ id: String, audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {
+        if hand == true { try require(.raiseHand, id) }
         let index = try index(id)
         if let audio { members[index].audioOn = audio }
         if let video { members[index].videoOn = video }
@@ -149,8 +252,8 @@ struct Room: Sendable {
     }
 
     mutating func present(_ id: String, _ on: Bool) throws(ConferenceError) {
+        if on { try require(.present, id) }
         let index = try index(id)
-        if on, !members[index].isShown { throw .forbidden("Viewers cannot present.") }
         if on, !isPresented { presentings += 1 }
         members[index].isPresenting = on
     }
@@ -165,9 +268,8 @@ struct Room: Sendable {
         let index = try index(id)
         switch scope {
         case .room:
-            guard members[index].role != .viewer, members[index].kind != .viewer else {
-                throw .forbidden("Viewers cannot change the layout of the room.")
-            }
+            try require(.changeLayout, id)
+            if pins != nil { try require(.pinForAll, id) }
             setLayout(name)
             if let pins { for index in members.indices { members[index].isPinned = pins.contains(members[index].id) } }
         case .me:
@@ -198,21 +300,68 @@ struct Room: Sendable {
         return isRooms && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
     }
 
-    /// Throws unless the member may send messages to the room: viewers may not.
-    func requireMaySendMessages(_ id: String) throws(ConferenceError) {
-        if !members[try index(id)].maySendMessages { throw .forbidden("Viewers cannot write to the room.") }
-    }
-
-    /// Throws unless the member may control the recording. With proven roles moderators and presenters may, and the
-    /// member that started it. Unproven roles mean nothing, so everyone except viewers may.
-    func mayRecord(_ id: String, startedBy: String?) throws(ConferenceError) {
-        let member = members[try index(id)]
-        if member.role == .viewer || member.kind == .viewer { throw .forbidden("Viewers cannot record.") }
-        guard member.roleIsProven, member.role == .participant, startedBy != id else { return }
-        throw .forbidden("Only moderators and presenters may record in this room.")
-    }
-
     // MARK: - Moderation
+
+    /// Performs what a member asks about others. Returns the events for those whom it concerns.
+    mutating func moderate(
+        _ moderation: Moderation, by id: String
+    ) throws(ConferenceError) -> [(id: String, event: ParticipantEvent)] {
+        try require(moderation.action, id)
+        switch moderation {
+        case .mute(let other): return try mute([index(other)], by: id)
+        case .muteAll: return mute(members.indices.filter { members[$0].id != id }, by: id)
+        case .askToUnmute(let other):
+            let index = try index(other)
+            if members[index].isNative { return [(other, .asked(.unmute, by: id))] }
+            members[index].audioOn = true
+        case .stopScreen(let other):
+            let index = try index(other)
+            guard members[index].isPresenting else { return [] }
+            members[index].isPresenting = false
+            return [(other, .asked(.stopScreen, by: id))]
+        case .setVolume(let other, let volume):
+            var change = ParticipantChange()
+            change.volume = volume
+            try self.change(other, change)
+        case .lowerHand(let other): members[try index(other)].hand = false
+        case .lowerHands: for index in members.indices { members[index].hand = false }
+        case .changeRole(let other, let role): try changeRole(other, to: role)
+        case .stage(let other):
+            guard members[try index(other)].effectiveRole == .viewer else { return [] }
+            try changeRole(other, to: .participant)
+        case .audience(let other): try changeRole(other, to: .viewer)
+        case .remove(let other): _ = try index(other)
+        case .admit, .refuse, .end: break
+        }
+        return []
+    }
+
+    private mutating func mute(_ indices: [Int], by id: String) -> [(id: String, event: ParticipantEvent)] {
+        indices.filter { members[$0].audioOn && members[$0].isShown }.map { index in
+            members[index].audioOn = false
+            return (members[index].id, .muted(by: id))
+        }
+    }
+
+    /// Changes a role for a moderator, who may not leave the room without one.
+    private mutating func changeRole(_ id: String, to role: Role) throws(ConferenceError) {
+        let index = try index(id)
+        guard members[index].kind == .participant else {
+            throw .conflict("“\(members[index].name)” receives only, and cannot have another role.")
+        }
+        if role == .moderator, !members[index].isNative {
+            throw .conflict("The client of “\(members[index].name)” has no way to moderate.")
+        }
+        let moderators = members.filter { $0.effectiveRole == .moderator }
+        if role != .moderator, moderators.map(\.id) == [id] {
+            throw .conflict("You are the only moderator: make somebody else one first.")
+        }
+        let wasViewer = members[index].role == .viewer
+        if wasViewer != (role == .viewer) { try checkPlace(isViewer: role == .viewer) }
+        var change = ParticipantChange()
+        change.role = role
+        try self.change(id, change)
+    }
 
     @discardableResult
     mutating func change(_ id: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
@@ -222,8 +371,12 @@ struct Room: Sendable {
         if let value = change.videoMuted { members[index].videoMuted = value }
         if let value = change.pinned { members[index].isPinned = value }
         if let value = change.role {
+            let old = members[index].role
             members[index].role = value
             if value == .viewer { members[index].isPresenting = false }
+            // Who comes on stage has got what the hand was raised for.
+            if old == .viewer, value != .viewer { members[index].hand = false }
+            if old == .moderator, value != .moderator { appointModerator(except: id) }
         }
         if let value = change.volume { members[index].volume = value }
         if let value = change.name { members[index].name = value }
@@ -257,13 +410,23 @@ extension RoomSettings {
         try check("height", change.height, Self.allowed.height, even: true)
         try check("framesPerSecond", change.framesPerSecond, Self.allowed.framesPerSecond)
         try check("maxParticipants", change.maxParticipants, Self.allowed.maxParticipants)
+        try check("maxViewers", change.maxViewers, Self.allowed.maxViewers)
+        if let text = change.pin, !text.isEmpty {
+            guard let new = RoomPIN(text) else { throw .badRequest("pin: \(RoomPIN.rule), or nothing") }
+            pin = new
+        } else if change.pin != nil {
+            pin = nil
+        }
         layout = change.layout ?? layout
         onPresent = change.onPresent ?? onPresent
         width = change.width ?? width
         height = change.height ?? height
         framesPerSecond = change.framesPerSecond ?? framesPerSecond
         locked = change.locked ?? locked
+        layoutLocked = change.layoutLocked ?? layoutLocked
+        admit = change.admit ?? admit
         maxParticipants = change.maxParticipants ?? maxParticipants
+        maxViewers = change.maxViewers ?? maxViewers
     }
 }
 
@@ -306,6 +469,7 @@ extension Room {
         var events: [ParticipantEvent] = []
         if old.speaker != speaker { events.append(.speaker(speaker)) }
         if old.recording != recording { events.append(.recording(recording)) }
+        if old.settings.access != settings.access { events.append(.access(settings.access)) }
         return events
     }
 }

@@ -15,9 +15,24 @@ public struct RoomSettings: Hashable, Sendable {
     public var framesPerSecond = 30
     /// Whether new participants are refused.
     public var locked = false
+    /// Whether only moderators may change the layout of the room.
+    public var layoutLocked = false
+    public var admit = Admission.anyone
+    /// nil: none is needed.
+    public var pin: RoomPIN?
+    /// The most members except viewers.
     public var maxParticipants = 50
+    public var maxViewers = 500
 
     public init() {}
+
+    /// What everyone in the room knows of it.
+    public var access: RoomAccess {
+        RoomAccess(locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil)
+    }
+
+    /// Whether outsiders may not see who is in the room.
+    public var isPrivate: Bool { pin != nil || admit == .moderator }
 
     /// The allowed ranges, for the checks here, the keys of the settings file and the description of the API.
     public struct Allowed: Sendable {
@@ -26,6 +41,7 @@ public struct RoomSettings: Hashable, Sendable {
         public let height = 90...2160
         public let framesPerSecond = 1...60
         public let maxParticipants = 1...1000
+        public let maxViewers = 0...5000
     }
     public static let allowed = Allowed()
 }
@@ -38,9 +54,31 @@ public struct RoomSettingsChange: Hashable, Sendable {
     public var height: Int?
     public var framesPerSecond: Int?
     public var locked: Bool?
+    public var layoutLocked: Bool?
+    public var admit: Admission?
+    /// Empty: the room needs none any more.
+    public var pin: String?
     public var maxParticipants: Int?
+    public var maxViewers: Int?
 
     public init() {}
+}
+
+/// What moderators set about a room.
+public struct RoomAccess: Hashable, Sendable {
+    public var locked = false
+    public var layoutLocked = false
+    public var admit = Admission.anyone
+    public var hasPIN = false
+
+    public init(
+        locked: Bool = false, layoutLocked: Bool = false, admit: Admission = .anyone, hasPIN: Bool = false
+    ) {
+        self.locked = locked
+        self.layoutLocked = layoutLocked
+        self.admit = admit
+        self.hasPIN = hasPIN
+    }
 }
 
 /// A room as clients see it.
@@ -48,6 +86,8 @@ public struct RoomInfo: Sendable {
     public var id: String
     public var settings: RoomSettings
     public var participants: [ParticipantInfo]
+    /// The number of those who wait to be let in.
+    public var waiting = 0
     public var tiles: TilesInfo
     public var renditions: [RenditionInfo]
     public var recording: RecordingInfo?

@@ -13,6 +13,8 @@ enum RatedRequest: String, Sendable, CaseIterable {
     case view
     /// A picture of the chat.
     case picture
+    /// What moderators do: moderation of others, and settings of the room.
+    case moderation
 
     /// The sustained rate and the burst. Real clients stay far below: a page sends a few offers when it begins to
     /// present, one state for each click, and up to 20 candidates for each interface at the start.
@@ -25,6 +27,8 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .layout: (2, 10)
         case .view: (0.2, 4)
         case .picture: (0.5, 5)
+        // A host lowers a dozen hands one by one.
+        case .moderation: (5, 30)
         }
     }
 
@@ -38,6 +42,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .layout: "changes of layout"
         case .view: "pictures of your own"
         case .picture: "pictures"
+        case .moderation: "requests about others"
         }
     }
 }

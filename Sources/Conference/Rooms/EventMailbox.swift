@@ -79,7 +79,9 @@ final class EventCounters: Sendable {
 }
 
 extension ParticipantEvent {
-    fileprivate enum StateKind { case participants, tiles, speaker, layout, recording, role, link, connection }
+    fileprivate enum StateKind {
+        case participants, tiles, speaker, layout, recording, role, access, waiting, link, connection
+    }
 
     /// The state that the event reports; nil: the event reports an occurrence.
     fileprivate var stateKind: StateKind? {
@@ -90,9 +92,11 @@ extension ParticipantEvent {
         case .layout: .layout
         case .recording: .recording
         case .role: .role
+        case .access: .access
+        case .waiting: .waiting
         case .link: .link
         case .connection: .connection
-        case .chat, .left, .error: nil
+        case .chat, .left, .error, .muted, .asked: nil
         }
     }
 

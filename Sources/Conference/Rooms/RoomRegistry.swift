@@ -92,6 +92,16 @@ final class RoomRegistry: Sendable {
     func releaseSeat(of client: JoinClient) { state.withLock { $0.capacity.remove(.seats, of: client) } }
     func add(_ seat: Seat, _ id: String) { state.withLock { $0.seats[id] = seat } }
 
+    /// Counts a wait for admission, until `releaseWait`.
+    func reserveWait(for client: JoinClient) throws(ConferenceError) {
+        try state.withLock { state throws(ConferenceError) in
+            if state.isDraining { throw .draining }
+            try state.capacity.add(.waiting, of: client)
+        }
+    }
+
+    func releaseWait(of client: JoinClient) { state.withLock { $0.capacity.remove(.waiting, of: client) } }
+
     /// Removes a seat and its counts.
     func removeSeat(_ id: String) { state.withLock { $0.removeSeat(id) } }
 

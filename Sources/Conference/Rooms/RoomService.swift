@@ -69,6 +69,7 @@ final class RoomService: Sendable {
         let last = room.end(if: condition) { slot in
             registry.remove(room, seats: slot.room.members.map(\.id))
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
+            for waiter in slot.waiters.values { endWait(waiter, .ended(reason)) }
         }
         guard let last else { return }
         let members = last.room.members.map(\.id)
@@ -108,8 +109,34 @@ final class RoomService: Sendable {
             slot.room.layoutsWithPresentingRules = layouts.namesWithPresentingRules
             let old = slot.room
             let result = try body(&slot)
+            if slot.room.settings.admit == .anyone, !slot.room.waiting.isEmpty {
+                endWaits(slot.room.admit(nil, at: MonotonicClock.now()), .admitted, &slot)
+            }
             publish(&slot, since: old)
             return result
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Tells clients that their waits have ended, which the room's list has forgotten.
+    func endWaits(_ ids: [String], _ end: WaitingEnd, _ slot: inout RoomSlot) {
+        for id in ids { slot.waiters.removeValue(forKey: id).map { endWait($0, end) } }
+    }
+
+    private func endWait(_ waiter: RoomSlot.Waiter, _ end: WaitingEnd) {
+        registry.releaseWait(of: waiter.client)
+        control.post { waiter.decided(end) }
+    }
+
+    /// Tells moderators who waits: those who have become one, and all where the list has changed.
+    private func announceWaiting(_ slot: RoomSlot, since old: Room) {
+        let people = slot.room.waiting.people
+        let isChanged = old.waiting.people != people
+        if !isChanged, people.isEmpty { return }
+        for member in slot.room.members where member.permits(.admit) {
+            let isNew = old.member(member.id)?.permits(.admit) != true
+            if isChanged || isNew { notify(slot, member.id, .waiting(people)) }
         }
     }
 
@@ -117,6 +144,7 @@ final class RoomService: Sendable {
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
+        announceWaiting(slot, since: old)
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
             if was.role != member.role { notify(slot, member.id, .role(member.role)) }
             if was.maySendMessages != member.maySendMessages {

@@ -11,7 +11,15 @@ struct RoomSlot {
         var media: MediaPreferences
     }
 
+    /// One who waits to be let in.
+    struct Waiter {
+        let client: JoinClient
+        let decided: @Sendable (WaitingEnd) -> Void
+    }
+
     var room: Room
+    /// By the ids of their waits.
+    var waiters: [String: Waiter] = [:]
     /// Decides when the members are announced.
     var announcer = RosterAnnouncer()
     let engine: RoomEngine
@@ -54,7 +62,7 @@ struct RoomSlot {
                 members: rendition.memberCount)
         }
         return RoomInfo(
-            id: room.id, settings: room.settings, participants: room.infos,
+            id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
             tiles: tiles[.room] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
             recording: recording?.info, createdAt: room.createdAt)

@@ -29,6 +29,7 @@ final class SeatService: Sendable {
     struct Joined {
         var id: String
         var resumeSecret: String
+        var role = Role.participant
         /// The participant is the first in a room, and the configuration records rooms from their first join on.
         var startsRecording: Bool
     }
@@ -60,11 +61,11 @@ final class SeatService: Sendable {
                 }
                 // nil: the room has just ended. The next turn finds or creates another room of that name.
                 guard let entered else { continue }
-                log.joined(entered.id, request)
+                log.joined(entered.id, entered.role, room: request.room)
                 room.read { sendInitialState(entered.id, $0) }
                 return entered
             } catch {
-                if isNew { rooms.end(request.room, reason: .roomEnded) { $0.isUnused } }
+                if isNew { rooms.end(request.room, reason: .roomEnded) { $0.isUnused && $0.room.isEmpty } }
                 throw error
             }
         }
@@ -77,7 +78,10 @@ final class SeatService: Sendable {
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
         let member = try slot.room.join(request, id: id, secret: joined.resumeSecret, at: MonotonicClock.now())
-        if let layout = request.layout, member.role != .viewer, member.kind == .participant {
+        var joined = joined
+        joined.role = member.role
+        // Who may not change the layout joins all the same.
+        if let layout = request.layout, (try? slot.room.require(.changeLayout, id)) != nil {
             try slot.room.setLayout(layout, scope: .room, pins: nil, by: id)
         }
         slot.firstGuest = slot.isUnused ? (id, slot.isReserved) : nil
@@ -90,7 +94,6 @@ final class SeatService: Sendable {
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
             chatChannel: request.chatChannel, media: request.media)
         registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
-        var joined = joined
         joined.startsRecording =
             configuration.recording.start == .onFirstJoin && slot.recording == nil && slot.room.members.count == 1
         return joined
@@ -114,6 +117,9 @@ final class SeatService: Sendable {
             slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
             if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
             rooms.notify(slot, id, .speaker(slot.room.speaker))
+            if slot.room.member(id)?.permits(.admit) == true {
+                rooms.notify(slot, id, .waiting(slot.room.waiting.people))
+            }
         }
         log.resumed(id, room: room.id)
         return room.id
@@ -142,11 +148,11 @@ final class SeatService: Sendable {
         guard let room = registry.room(of: id) else { return }
         leave(id, .left)
         _ = try? room.change { slot throws(ConferenceError) in
-            guard slot.firstGuest?.id == id, slot.room.members.isEmpty else { return }
+            guard slot.firstGuest?.id == id, slot.room.isEmpty else { return }
             slot.isReserved = slot.firstGuest?.foundRoom ?? false
         }
         rooms.end(room.id, reason: .roomEnded) {
-            $0.room.members.isEmpty && $0.firstGuest.map { $0.id == id && !$0.foundRoom } ?? false
+            $0.room.isEmpty && $0.firstGuest.map { $0.id == id && !$0.foundRoom } ?? false
         }
     }
 

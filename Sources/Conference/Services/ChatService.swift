@@ -113,7 +113,7 @@ final class ChatService: Sendable {
 
     private static func check(_ slot: RoomSlot, from id: String, to other: String?) throws(ConferenceError) {
         guard slot.room.member(id) != nil else { throw .participantNotFound(id) }
-        try slot.room.requireMaySendMessages(id)
+        try slot.room.require(.chat, id)
         if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
     }
 

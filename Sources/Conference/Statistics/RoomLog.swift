@@ -24,9 +24,8 @@ final class RoomLog: Sendable {
         logger.log(level: level, "\(text)", metadata: metadata)
     }
 
-    func joined(_ id: String, _ request: JoinRequest) {
-        write(
-            .info, "joined", visits, room: request.room, ["participant": "\(id)", "role": "\(request.role.rawValue)"])
+    func joined(_ id: String, _ role: Role, room: String) {
+        write(.info, "joined", visits, room: room, ["participant": "\(id)", "role": "\(role.rawValue)"])
     }
 
     func resumed(_ id: String, room: String) {

@@ -4,7 +4,9 @@ import Threads
 
 /// The server's own counters, and the times of its periodic tasks.
 final class ServerStatistics: Sendable {
-    enum PeriodicTask: Hashable, Sendable { case layouts, overload, encodeLog, snapshots, recordings, lossLog, text }
+    enum PeriodicTask: Hashable, Sendable {
+        case layouts, overload, encodeLog, snapshots, recordings, lossLog, text, waiting
+    }
 
     private struct State {
         var last: [PeriodicTask: Instant] = [:]

@@ -64,7 +64,7 @@ enum OpenAPI {
         var failures = description.failures
         if route.access != .everyone { failures += [429] }
         switch route.access {
-        case .admin, .recordings, .recordingFile, .reader, .guest: failures += [401, 403]
+        case .admin, .recordings, .recordingFile, .reader, .insider, .guest: failures += [401, 403]
         case .endpoint: failures += [403]
         case .everyone: break
         }
@@ -86,7 +86,7 @@ enum OpenAPI {
         }
         switch route.access {
         case .admin: operation["security"] = [["adminToken": []]]
-        case .reader, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
+        case .reader, .insider, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
         case .recordings, .recordingFile: operation["security"] = [[:], ["adminToken": []]]
         case .everyone, .endpoint: break
         }
@@ -121,6 +121,7 @@ enum OpenAPI {
         }
     }
 
+    private static let admissions = Schema.choice(Admission.allCases.map(\.rawValue))
     private static let roles = Schema.choice(Role.allCases.map(\.rawValue))
 
     private static let schemas: [String: JSONValue] = [
@@ -140,7 +141,12 @@ enum OpenAPI {
                 "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string, "onPresent": Schema.string,
                 "width": Schema.integer,
                 "height": Schema.integer,
-                "framesPerSecond": Schema.integer, "locked": Schema.boolean, "maxParticipants": Schema.integer,
+                "framesPerSecond": Schema.integer, "locked": Schema.boolean, "layoutLocked": Schema.boolean,
+                "admit": admissions,
+                "pin": ["type": "boolean", "description": "Whether the room asks for a PIN."],
+                "maxParticipants": Schema.integer, "maxViewers": Schema.integer,
+                "people": ["type": "integer", "description": "The number of participants and viewers."],
+                "waiting": ["type": "integer", "description": "The number of those who wait to be let in."],
                 "participants": Schema.list(of: Schema.ref("Participant")),
                 "tiles": Schema.list(of: Schema.ref("Tile")),
                 "renditions": Schema.list(of: Schema.ref("Rendition")),
@@ -154,7 +160,10 @@ enum OpenAPI {
             "width": Schema.integer(RoomSettings.allowed.width),
             "height": Schema.integer(RoomSettings.allowed.height),
             "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "locked": Schema.boolean,
+            "layoutLocked": Schema.boolean, "admit": admissions,
+            "pin": ["type": "string", "description": .string("\(RoomPIN.rule); empty: none. No answer has it.")],
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
+            "maxViewers": Schema.integer(RoomSettings.allowed.maxViewers),
         ]),
         "Participant": Schema.object(
             [

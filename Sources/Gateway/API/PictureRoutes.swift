@@ -63,7 +63,7 @@ extension RouteTable {
 
 extension ResumeClaim {
     /// Reads `ID.SECRET`; nil for another text.
-    fileprivate init?(bearer: String) {
+    init?(bearer: String) {
         let parts = bearer.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
         self.init(id: String(parts[0]), secret: String(parts[1]))

@@ -3,7 +3,8 @@ import Hummingbird
 
 /// The routes of rooms and participants.
 extension RouteTable {
-    mutating func addRooms(_ conference: any ConferenceService, limits: RequestLimits) {
+    /// - Parameter policy: says who may see the participants of private rooms.
+    mutating func addRooms(_ conference: any ConferenceService, limits: RequestLimits, policy: AccessPolicy) {
         add(
             Route(
                 .get, "/api/rooms", .reader,
@@ -15,12 +16,15 @@ extension RouteTable {
             Route(
                 .get, "/api/rooms/{room}", .reader,
                 RouteDescription(
-                    tag: "rooms", summary: "One room with its participants, tiles, renditions and recording",
+                    tag: "rooms",
+                    summary:
+                        "One room with its participants, tiles, renditions and recording; of a room with a PIN or a waiting "
+                        + "room, outsiders get empty lists",
                     answers: [.json("The room.", Schema.ref("Room"))], failures: [404])
             ) { asked in
                 let id = try asked.room()
                 guard let room = conference.room(id) else { throw ConferenceError.roomNotFound(id) }
-                return .json(room.json)
+                return .json((await policy.isInsider(asked) ? room : room.forOutsiders).json)
             })
         add(
             Route(
@@ -55,7 +59,7 @@ extension RouteTable {
             })
         add(
             Route(
-                .get, "/api/rooms/{room}/snapshot.png", .reader,
+                .get, "/api/rooms/{room}/snapshot.png", .insider,
                 RouteDescription(
                     tag: "rooms", summary: "The current composite picture",
                     answers: [.file("The picture.", "image/png")],
@@ -92,7 +96,7 @@ extension RouteTable {
             })
         add(
             Route(
-                .get, path + "/stats", .reader,
+                .get, path + "/stats", .insider,
                 RouteDescription(
                     tag: "participants", summary: "Statistics of the media from and to a participant",
                     answers: [.json("The statistics.", Schema.ref("Statistics"))], failures: [404])
@@ -101,7 +105,10 @@ extension RouteTable {
 }
 
 extension RoomSettingsChange {
-    static let keys = ["layout", "onPresent", "width", "height", "framesPerSecond", "locked", "maxParticipants"]
+    static let keys = [
+        "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
+        "maxParticipants", "maxViewers",
+    ]
 
     /// - Throws: 400 for a value of the wrong type, and for a text that cannot be a layout's name. The conference
     ///   checks the values.
@@ -116,6 +123,10 @@ extension RoomSettingsChange {
         height = try body.integer("height")
         framesPerSecond = try body.integer("framesPerSecond")
         locked = try body.bool("locked")
+        layoutLocked = try body.bool("layoutLocked")
+        admit = try body.choice("admit", Admission.self)
+        pin = try body.text("pin")
+        maxViewers = try body.integer("maxViewers")
         maxParticipants = try body.integer("maxParticipants")
         if let layout, !LayoutInfo.isName(layout) {
             throw .badRequest("layout: the name of a layout (1 to 64 of a-z, 0-9, - and _)")

@@ -91,9 +91,10 @@ final class AppRTCEndpoint: FamilyEndpoint {
         let room = asked.parameter("room")
         guard Names.isRoom(room) else { throw Refusal(.badMessage, "a room's id is \(Names.roomRule)") }
         let client = clients.add(room: room, address: asked.source.client)
-        let request = joins.request(
+        var request = joins.request(
             room: room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))",
             from: asked.source.client)
+        request.pin = asked.query("pin")
         do throws(Refusal) {
             let seat = try await joins.join(request, as: .appRTC, token: asked.bearer ?? asked.query("token")) {
                 [weak client] shared in

@@ -83,6 +83,9 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "rooms.maxParticipants", \.rooms.settings.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
         ConfigurationKey(
+            "rooms.maxViewers", \.rooms.settings.maxViewers, .integer(RoomSettings.allowed.maxViewers)),
+        ConfigurationKey("rooms.admit", \.rooms.settings.admit, .choice),
+        ConfigurationKey(
             "rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
         ConfigurationKey(
@@ -137,6 +140,8 @@ enum ConfigurationSchema {
         ConfigurationKey("limits.seatsPerAddress", \.limits.conference.seatsPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.halfOpen", \.limits.conference.halfOpen, .integer(1...100_000)),
         ConfigurationKey("limits.halfOpenPerAddress", \.limits.conference.halfOpenPerAddress, .integer(1...100_000)),
+        ConfigurationKey("limits.waiting", \.limits.conference.waiting, .integer(1...100_000)),
+        ConfigurationKey("limits.waitingPerAddress", \.limits.conference.waitingPerAddress, .integer(1...100_000)),
         ConfigurationKey("limits.viewsPerRoom", \.limits.conference.viewsPerRoom, .integer(0...1000)),
         ConfigurationKey("limits.mediaConnections", \.limits.conference.mediaConnections, .integer(1...100_000)),
         ConfigurationKey(

@@ -45,8 +45,8 @@ extension ErrorCode {
     var status: HTTPResponse.Status {
         switch self {
         case .badMessage, .badRequest, .badSDP: .badRequest
-        case .unauthorized: .unauthorized
-        case .forbidden: .forbidden
+        case .unauthorized, .pinRequired, .wrongPIN: .unauthorized
+        case .forbidden, .refused: .forbidden
         case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .sessionNotFound, .unknownLayout:
             .notFound
         case .methodNotAllowed: .methodNotAllowed

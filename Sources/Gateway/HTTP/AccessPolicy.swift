@@ -1,3 +1,4 @@
+import Conference
 import Crypto
 import Foundation
 import HTTPTypes
@@ -10,6 +11,9 @@ enum Access: Sendable, Equatable, CaseIterable {
     case endpoint
     /// Reading: free in mode `open`; in mode `token` the admin token, or a guest's for that guest's room.
     case reader
+    /// Who and what is in a room: as `reader`, and for who sits there; of a private room (`RoomSettings.isPrivate`) only
+    /// for administrators, who sits there, and moderators by token.
+    case insider
     /// Data that every page needs, independent of its room: as `reader`, and in mode `token` for every guest.
     case guest
     /// Reading recordings: as `reader` while no token is configured at all, otherwise for administrators only.
@@ -33,6 +37,7 @@ struct AccessPolicy: Sendable {
     let adminToken: String
     let verifier: TokenVerifier?
     let links: RecordingLinks
+    let conference: any ConferenceService
 
     /// - Throws: 401 or 403.
     func check(_ access: Access, _ asked: RouteRequest) async throws(APIError) {
@@ -47,6 +52,16 @@ struct AccessPolicy: Sendable {
             if let room = asked.parameters["room"], case .guest(let claims) = principal, claims.covers(room: room) {
                 return
             }
+        case .insider:
+            if hasSeat(asked) { return }
+            if isPrivate(asked) {
+                if isModerator(principal, of: asked) { return }
+                throw APIError(
+                    .unauthorized,
+                    "this room is private: this needs the admin token, or Authorization: Bearer with the id and the secret of joined.you.resume, as ID.SECRET"
+                )
+            }
+            return try await check(.reader, asked)
         case .guest:
             if verifier == nil { return }
             if case .guest = principal { return }
@@ -61,10 +76,32 @@ struct AccessPolicy: Sendable {
         throw refusal()
     }
 
+    /// Whether the request comes from a room's inside, or the room is not private.
+    func isInsider(_ asked: RouteRequest) async -> Bool {
+        if !isPrivate(asked) || isAdmin(asked) || hasSeat(asked) { return true }
+        return isModerator(await principal(of: asked, .insider), of: asked)
+    }
+
+    private func isPrivate(_ asked: RouteRequest) -> Bool {
+        asked.parameters["room"].flatMap { conference.room($0) }?.settings.isPrivate ?? false
+    }
+
+    private func hasSeat(_ asked: RouteRequest) -> Bool {
+        guard let room = asked.parameters["room"], let claim = asked.bearer.flatMap(ResumeClaim.init(bearer:)) else {
+            return false
+        }
+        return (try? conference.seat(of: claim, in: room)) != nil
+    }
+
+    private func isModerator(_ principal: Principal, of asked: RouteRequest) -> Bool {
+        guard case .guest(let claims) = principal, let room = asked.parameters["room"] else { return false }
+        return claims.covers(room: room) && claims.role == Role.moderator.rawValue
+    }
+
     /// Verifies tokens only where the route's rule depends on the guest.
     private func principal(of asked: RouteRequest, _ access: Access) async -> Principal {
         if isAdmin(asked) { return .admin }
-        guard access == .reader || access == .guest, let verifier, let token = asked.bearer,
+        guard access == .reader || access == .insider || access == .guest, let verifier, let token = asked.bearer,
             let claims = try? await verifier.verify(token)
         else { return .anonymous }
         return .guest(claims)

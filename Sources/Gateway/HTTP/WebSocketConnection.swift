@@ -103,6 +103,9 @@ final class WebSocketConnection: Sendable {
         handshake.enteredRoom(true)
     }
 
+    /// Lifts the limit of the time outside of rooms: the client waits to be let in.
+    func mayStayOutside() { hasJoined.store(true, ordering: .relaxed) }
+
     private func enqueue(
         _ message: Outbox.Message, _ state: Outbox.State? = nil, fullState: (() -> Outbox.Message)? = nil
     ) {

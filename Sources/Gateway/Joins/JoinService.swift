@@ -1,11 +1,13 @@
 import Basics
 import Conference
+import Threads
 
 /// Lets the clients of all families into rooms: checks their tokens, makes them wait for their turn, and counts.
 final class JoinService: Sendable {
     let conference: any ConferenceService
     private let authorizer: JoinAuthorizer
     private let limiter: JoinLimiter
+    private let pins = PINLimiter(at: MonotonicClock.now())
     private let statistics: GatewayMetrics
     private let allowsLegacyDTLS: Bool
 
@@ -33,6 +35,9 @@ final class JoinService: Sendable {
         return request
     }
 
+    /// The PIN in a family's field for tokens: where tokens mean nothing, a PIN is what people put there.
+    func pin(inToken token: String?) -> String? { needsTokens ? nil : token }
+
     /// Joins when it is the client's turn.
     ///
     /// - Parameters:
@@ -45,10 +50,57 @@ final class JoinService: Sendable {
         _ request: JoinRequest, as family: ClientFamily, asksRole: Bool = false, token: String?,
         events: @escaping @Sendable (SharedEvent) -> Void
     ) async throws(Refusal) -> (seat: any ConferenceSeat, admitted: JoinRequest) {
-        try await enter(request, as: family) { [authorizer] in
+        var request = request
+        request.pin = request.pin ?? pin(inToken: token)
+        return try await enter(request, as: family) { [authorizer, request] in
             try await authorizer.admit(request, asksRole: asksRole, token: token)
         } join: { [conference] admitted in
             (try conference.seat(admitted, events: events), admitted)
+        }
+    }
+
+    /// The result of a native client's join.
+    enum Outcome: Sendable {
+        /// With the request as admitted.
+        case seated(any ConferenceSeat, JoinRequest)
+        /// A moderator has to let the client in; the id is the wait's.
+        case waits(String, JoinRequest)
+    }
+
+    /// Joins likewise, for a native client, which can wait to be let in.
+    ///
+    /// - Parameter decided: called once where the client waits, on a thread of the conference; the call may come before
+    ///   this returns.
+    func joinOrWait(
+        _ request: JoinRequest, asksRole: Bool, token: String?, events: @escaping @Sendable (SharedEvent) -> Void,
+        decided: @escaping @Sendable (WaitingEnd) -> Void
+    ) async throws(Refusal) -> Outcome {
+        try await enter(request, as: .native) { [authorizer] in
+            try await authorizer.admit(request, asksRole: asksRole, token: token)
+        } join: { [conference] admitted in
+            do throws(ConferenceError) {
+                return .seated(try conference.seat(admitted, events: events), admitted)
+            } catch {
+                guard case .mustWait = error else { throw error }
+                return .waits(try conference.wait(for: admitted, decided), admitted)
+            }
+        }
+    }
+
+    /// Joins after a wait that ended well: the client had its turn when it began to wait.
+    func join(
+        _ request: JoinRequest, after wait: String, events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(Refusal) -> any ConferenceSeat {
+        var request = request
+        request.admission = wait
+        do {
+            let seat = try conference.seat(request, events: events)
+            statistics.joined(.native)
+            return seat
+        } catch {
+            let refusal = Refusal(error)
+            statistics.refused(refusal, request, .native)
+            throw refusal
         }
     }
 
@@ -60,7 +112,10 @@ final class JoinService: Sendable {
         join: (JoinRequest) async throws -> Value
     ) async throws(Refusal) -> Value {
         do {
-            let value = try await limiter.join(request, verify: verify, join: join)
+            let value = try await limiter.join(request, verify: verify) { [pins] admitted in
+                try await pins.join(admitted, join)
+            }
+            if case .waits? = value as? Outcome { return value }
             statistics.joined(family)
             return value
         } catch {

@@ -11,19 +11,22 @@ enum ClientMessage: Sendable, Equatable {
     case present(on: Bool)
     case chat(Chat)
     case record(Participant.RecordAction)
+    case moderate(Moderation)
+    case room(RoomSettingsChange)
     case leave
 
     struct Join: Decodable, Sendable, Equatable {
         var room: String
         var name: String
         var token: String?
+        var pin: String?
         var role: Role?
         var layout: String?
         var resume: ResumeClaim?
         /// Whether the client wants changes of the list of participants instead of whole lists.
         var deltas: Bool
 
-        private enum Keys: String, CodingKey { case room, name, token, role, layout, resume, deltas }
+        private enum Keys: String, CodingKey { case room, name, token, pin, role, layout, resume, deltas }
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Keys.self)
@@ -36,6 +39,7 @@ enum ClientMessage: Sendable, Equatable {
                 try resume == nil
                 ? members.decode(String.self, forKey: .name) : members.decodeIfPresent(String.self, forKey: .name) ?? ""
             token = try members.decodeIfPresent(String.self, forKey: .token)
+            pin = try members.decodeIfPresent(String.self, forKey: .pin)
             role = try members.decodeIfPresent(Role.self, forKey: .role)
             layout = try members.decodeIfPresent(String.self, forKey: .layout)
             deltas = try members.decodeIfPresent(Bool.self, forKey: .deltas) ?? false
@@ -87,7 +91,9 @@ enum ClientMessage: Sendable, Equatable {
     /// A chat of 8192 bytes, each escaped with six (`\\u001f`), has 49 KiB; only offers are larger.
     static let maxBytesBesideOffers = 65_536
 
-    static let types = ["join", "offer", "candidate", "state", "layout", "present", "chat", "record", "leave"]
+    static let types = [
+        "join", "offer", "candidate", "state", "layout", "present", "chat", "record", "moderate", "room", "leave",
+    ]
 
     /// - Throws: `bad_message` with a sentence about the fault.
     static func parse(_ text: String) throws(Refusal) -> ClientMessage {
@@ -108,6 +114,8 @@ enum ClientMessage: Sendable, Equatable {
             case "present": return .present(on: try JSON.decode(Present.self, from: bytes).on)
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
             case "record": return .record(try JSON.decode(Record.self, from: bytes).action)
+            case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())
+            case "room": return .room(try JSON.decode(RoomMessage.self, from: bytes).change())
             case "leave": return .leave
             default: break
             }

@@ -18,6 +18,8 @@ enum ServerMessage: Sendable, Equatable {
     /// `countsViewers`: the participants are listed as in `ParticipantsForm.roster`.
     case joined(Welcome, iceServers: [ICEServers.Entry], countsViewers: Bool = false)
     case answer(sdp: String)
+    /// The client has to be let in.
+    case waiting
     /// An event of the room. Its JSON is encoded once for all receivers.
     case event(SharedEvent, ParticipantsForm = .everyone)
     case left(LeaveReason)
@@ -44,6 +46,7 @@ enum ServerMessage: Sendable, Equatable {
         switch self {
         case .joined(let welcome, let iceServers, let countsViewers):
             welcome.json(iceServers, countsViewers: countsViewers)
+        case .waiting: ["type": "waiting"]
         case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
         case .event(let shared, let form): shared.event.json(form)
         case .left(let reason): ["type": "left", "reason": .string(reason.rawValue)]
@@ -67,6 +70,7 @@ struct Welcome: Sendable, Equatable {
     var participants: [ParticipantInfo]
     var layout: String
     var recording: RecordingInfo?
+    var access = RoomAccess()
     /// The latest public messages of the chat, the oldest first.
     var chat: [ChatMessage] = []
 
@@ -82,6 +86,7 @@ struct Welcome: Sendable, Equatable {
                 "iceServers": .array(iceServers.map(\.json)),
                 "participants": .array((roster?.listed ?? participants).map(\.json)),
                 "layout": .string(layout), "recording": recording?.json ?? .null, "chat": .array(chat.map(\.json)),
+                "settings": .object(access.members),
             ], where: ["viewers": roster.map { .integer($0.viewers) }])
     }
 }
@@ -94,7 +99,7 @@ extension Welcome {
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, layout: seat.layout,
-            recording: seat.recording, chat: seat.chatHistory)
+            recording: seat.recording, access: seat.access, chat: seat.chatHistory)
     }
 }
 
@@ -105,6 +110,9 @@ extension Outbox.State {
     static let layout = Self(name: "layout")
     static let recording = Self(name: "recording")
     static let link = Self(name: "line")
+    static let role = Self(name: "role")
+    static let access = Self(name: "room")
+    static let waiting = Self(name: "waiting")
 }
 
 extension ParticipantEvent {
@@ -117,7 +125,10 @@ extension ParticipantEvent {
         case .layout: .layout
         case .recording: .recording
         case .link: .link
-        case .role, .chat, .connection, .left, .error: nil
+        case .role: .role
+        case .access: .access
+        case .waiting: .waiting
+        case .chat, .connection, .left, .error, .muted, .asked: nil
         }
     }
 
@@ -148,6 +159,11 @@ extension ParticipantEvent {
         case .layout(let name): ["type": "layout", "name": .string(name)]
         case .recording(let recording): ["type": "recording", "recording": recording?.json ?? .null]
         case .chat(let chat): chat.json
+        case .role(let role): ["type": "role", "role": .string(role.rawValue)]
+        case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })
+        case .waiting(let people): ["type": "waiting", "people": .array(people.map(\.json))]
+        case .muted(let id): ["type": "muted", "by": .string(id)]
+        case .asked(let wish, let id): ["type": "asked", "action": .string(wish.rawValue), "by": .string(id)]
         case .link(let link):
             [
                 "type": "line", "estimate": .integer(link.estimate.bitsPerSecond),
@@ -159,7 +175,7 @@ extension ParticipantEvent {
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
             ]
         // The session sends other messages for these, or none.
-        case .role, .connection, .left, .error: [:]
+        case .connection, .left, .error: [:]
         }
     }
 }

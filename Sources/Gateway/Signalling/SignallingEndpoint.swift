@@ -96,6 +96,8 @@ final class SignallingEndpoint: Sendable {
             case .join(let request, let asksRole, let token):
                 await join(request, asksRole: asksRole, token: token, client)
             case .resume(let claim): await resume(claim, client)
+            case .stopWaiting:
+                if let wait = client.takeWait() { joins.conference.stopWaiting(wait.id, in: wait.room) }
             case .seat(let request): await handle(request, client)
             case .leave:
                 guard let seat = client.takeSeat() else { continue }
@@ -114,11 +116,22 @@ final class SignallingEndpoint: Sendable {
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
-            let (seat, admitted) = try await joins.join(request, as: .native, asksRole: asksRole, token: token) {
-                [weak client] event in
-                _ = client?.step { $0.handleEvent(event) }
+            let (ends, end) = AsyncStream<WaitingEnd>.makeStream()
+            let outcome = try await joins.joinOrWait(
+                request, asksRole: asksRole, token: token, events: events(of: client)
+            ) {
+                end.yield($0)
+                end.finish()
             }
-            await enter(seat, Welcome(seat, admitted), client)
+            switch outcome {
+            case .seated(let seat, let admitted): await enter(seat, Welcome(seat, admitted), client)
+            case .waits(let id, let admitted):
+                client.take(AdmissionWait(id: id, room: admitted.room))
+                client.connection.mayStayOutside()
+                await perform(client.step { $0.mustWait() }, client)
+                // The task ends with the wait, whose end always comes.
+                Task { [weak self] in for await end in ends { await self?.waited(end, id, admitted, client) } }
+            }
         } catch {
             let error = Refusal(any: error)
             // The client may try again on this connection, a limited number of times.
@@ -130,15 +143,30 @@ final class SignallingEndpoint: Sendable {
         }
     }
 
+    private func events(of client: SignallingConnection) -> @Sendable (SharedEvent) -> Void {
+        { [weak client] event in _ = client?.step { $0.handleEvent(event) } }
+    }
+
+    /// Goes on with a join whose wait has ended.
+    private func waited(_ end: WaitingEnd, _ id: String, _ request: JoinRequest, _ client: SignallingConnection) async {
+        _ = client.takeWait()
+        await perform(client.step { $0.waited(end) }, client)
+        guard end == .admitted, client.isJoining else { return }
+        do {
+            let seat = try joins.join(request, after: id, events: events(of: client))
+            await enter(seat, Welcome(seat, request), client)
+        } catch {
+            await perform(client.step { $0.refused(error, wasResume: false) }, client)
+        }
+    }
+
     private func resume(_ claim: ResumeClaim, _ client: SignallingConnection) async {
         do {
             let pause = client.spend { $0.join(at: MonotonicClock.now()) }
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
-            let seat = try joins.conference.seat(resuming: claim) { [weak client] event in
-                _ = client?.step { $0.handleEvent(event) }
-            }
+            let seat = try joins.conference.seat(resuming: claim, events: events(of: client))
             await enter(seat, Welcome(seat, nil), client)
         } catch {
             await perform(client.step { $0.refused(Refusal(any: error), wasResume: true) }, client)
@@ -174,6 +202,8 @@ final class SignallingEndpoint: Sendable {
             case .present(let on): try seat.present(on)
             case .chat(let text, let to): try seat.chat(text, to: to)
             case .record(let action): try await seat.record(action)
+            case .moderate(let moderation): try seat.moderate(moderation)
+            case .room(let change): try seat.changeRoom(change)
             }
         } catch {
             await perform(client.step { $0.failed(Refusal(any: error)) }, client)
@@ -195,6 +225,12 @@ final class SignallingEndpoint: Sendable {
     }
 }
 
+/// A client's wait to be let into a room.
+struct AdmissionWait: Sendable {
+    var id: String
+    var room: String
+}
+
 /// One connection's session behind a lock. The session's messages are queued on the connection while the lock is held,
 /// so that answers and events leave in the order in which they occurred.
 final class SignallingConnection: Sendable {
@@ -202,6 +238,7 @@ final class SignallingConnection: Sendable {
     let connection: WebSocketConnection
     private let session: Guarded<SignallingSession>
     private let heldSeat = Guarded<(any ConferenceSeat)?>(nil)
+    private let wait = Guarded<AdmissionWait?>(nil)
     private let budget: Guarded<SignallingBudget>
 
     init(id: UInt64, connection: WebSocketConnection, session: SignallingSession, budget: SignallingBudget) {
@@ -214,6 +251,17 @@ final class SignallingConnection: Sendable {
     func spend<Result: Sendable>(_ body: (inout SignallingBudget) -> Result) -> Result { budget.withLock { body(&$0) } }
 
     var seat: (any ConferenceSeat)? { heldSeat.withLock { $0 } }
+
+    var isJoining: Bool { session.withLock { $0.isJoining } }
+
+    func take(_ wait: AdmissionWait) { self.wait.withLock { $0 = wait } }
+
+    func takeWait() -> AdmissionWait? {
+        wait.withLock { wait in
+            defer { wait = nil }
+            return wait
+        }
+    }
 
     func take(_ seat: any ConferenceSeat) { heldSeat.withLock { $0 = seat } }
 

@@ -9,6 +9,8 @@ struct SignallingSession: Sendable {
         /// Joins; the result comes back by `seated` or `refused`.
         case join(JoinRequest, asksRole: Bool, token: String?)
         case resume(ResumeClaim)
+        /// Gives up the wait to be let in.
+        case stopWaiting
         /// Performs a request of the seat; a failure comes back by `failed`.
         case seat(SeatRequest)
         /// Leaves the seat.
@@ -26,6 +28,8 @@ struct SignallingSession: Sendable {
         case present(Bool)
         case chat(String, to: String?)
         case record(Participant.RecordAction)
+        case moderate(Moderation)
+        case room(RoomSettingsChange)
     }
 
     /// RFC 6455 §7.4.1.
@@ -42,6 +46,8 @@ struct SignallingSession: Sendable {
         case outside
         /// Events of the room wait until `joined` is sent.
         case joining(held: [SharedEvent])
+        /// A moderator has to let the client in.
+        case waiting
         case inside
         case over
     }
@@ -82,6 +88,11 @@ struct SignallingSession: Sendable {
             state = .over
             return [.close(.normal, reason: "left")]
         }
+        if case .waiting = state {
+            guard message == .leave else { throw Refusal(.badMessage, "wait until you are let in") }
+            state = .over
+            return [.stopWaiting, .close(.normal, reason: "left")]
+        }
         guard case .inside = state else { throw Refusal(.badMessage, "join first") }
         switch message {
         case .join:
@@ -112,6 +123,10 @@ struct SignallingSession: Sendable {
             return [.seat(.chat(chat.text, to: chat.to))]
         case .record(let action):
             return [.seat(.record(action))]
+        case .moderate(let moderation):
+            return [.seat(.moderate(moderation))]
+        case .room(let change):
+            return [.seat(.room(change))]
         case .leave:
             state = .over
             return [.leave, .send(.left(.left)), .close(.normal, reason: "left")]
@@ -134,11 +149,12 @@ struct SignallingSession: Sendable {
         }
         state = .joining(held: [])
         let role = join.role ?? .participant
-        var request = JoinRequest(
-            room: join.room, name: name, role: role, layout: join.layout, kind: role == .viewer ? .viewer : .participant
-        )
+        // A viewer has a peer that could send, since it may be brought on stage.
+        var request = JoinRequest(room: join.room, name: name, role: role, layout: join.layout)
         // Only a token proves a role.
         request.roleIsProven = false
+        request.isNative = true
+        request.pin = join.pin
         return [.join(request, asksRole: join.role != nil, token: join.token)]
     }
 
@@ -152,6 +168,41 @@ struct SignallingSession: Sendable {
         let new = held.filter { if case .chat(let chat) = $0.event { !known.contains(chat.id) } else { true } }
         return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))]
             + new.flatMap { handleEvent($0) }
+    }
+
+    /// The join has to wait until a moderator lets the client in.
+    mutating func mustWait() -> [Action] {
+        guard case .joining = state else { return [.stopWaiting] }
+        state = .waiting
+        return [.send(.waiting)]
+    }
+
+    /// Handles the end of the wait. A client that was let in joins: the result comes by `seated` or `refused`.
+    ///
+    /// - Returns: whether the client is to join, and the actions if not.
+    mutating func waited(_ end: WaitingEnd) -> [Action] {
+        guard case .waiting = state else { return [] }
+        switch end {
+        case .admitted:
+            state = .joining(held: [])
+            return []
+        case .left, .ended(.draining):
+            state = .over
+            return [.close(.goingAway, reason: "draining")]
+        case .refused: return notAdmitted("A moderator did not let you in.")
+        case .timeout: return notAdmitted("Nobody has let you in: try again later.")
+        case .ended: return notAdmitted("The room has ended.")
+        }
+    }
+
+    private mutating func notAdmitted(_ sentence: String) -> [Action] {
+        state = .outside
+        return failed(Refusal(.refused, sentence))
+    }
+
+    /// Whether the client is being joined.
+    var isJoining: Bool {
+        if case .joining = state { true } else { false }
     }
 
     /// Handles a refused join or resume. After some refusals the client may try again on this connection.
@@ -170,6 +221,7 @@ struct SignallingSession: Sendable {
             .send(.error(error, fatal: true)), .close(.policyViolation, reason: error.code.signalled.rawValue),
         ]
         if case .inside = state { actions.insert(.leave, at: 0) }
+        if case .waiting = state { actions.insert(.stopWaiting, at: 0) }
         state = .over
         return actions
     }
@@ -199,16 +251,16 @@ struct SignallingSession: Sendable {
             if held.count < 64 { held.append(shared) }
             state = .joining(held: held)
             return []
-        case .outside, .over:
+        case .outside, .waiting, .over:
             return []
         case .inside:
             break
         }
         switch shared.event {
         case .participants(let update): return announced(update, shared)
-        case .tiles, .speaker, .layout, .recording, .chat, .link: return [.send(.event(shared))]
-        // The list of participants has a new role too.
-        case .role, .connection: return []
+        case .tiles, .speaker, .layout, .recording, .chat, .link, .role, .access, .waiting, .muted, .asked:
+            return [.send(.event(shared))]
+        case .connection: return []
         case .error(let error):
             // The error concerns the room, not a request of this client, which stays.
             return [.send(.error(Refusal(error), fatal: false))]
@@ -233,6 +285,7 @@ struct SignallingSession: Sendable {
     mutating func disconnected() -> [Action] {
         defer { state = .over }
         if case .inside = state { return [.lost] }
+        if case .waiting = state { return [.stopWaiting] }
         return []
     }
 
@@ -248,7 +301,9 @@ struct SignallingSession: Sendable {
         switch (code, state) {
         // Inside a room such errors (a failed recording, say) do not end the call.
         case (.internalFailure, .outside): .internalError
-        case (.unauthorized, .outside), (.forbidden, .outside), (.roomLocked, .outside): .policyViolation
+        case (.unauthorized, .outside), (.forbidden, .outside), (.roomLocked, .outside),
+            (.pinRequired, .outside), (.wrongPIN, .outside), (.refused, .outside):
+            .policyViolation
         case (.roomFull, .outside), (.overloaded, .outside): .tryAgainLater
         default: nil
         }
@@ -259,7 +314,8 @@ extension ErrorCode {
     /// The code of an `error` message: this one, or the nearest of those that clients of `/signal` know.
     var signalled: ErrorCode {
         switch self {
-        case .badMessage, .badSDP, .noCommonCodec, .roomFull, .roomLocked, .unauthorized, .forbidden, .unknownLayout,
+        case .badMessage, .badSDP, .noCommonCodec, .roomFull, .roomLocked, .pinRequired, .wrongPIN, .refused,
+            .unauthorized, .forbidden, .unknownLayout,
             .tooFast, .overloaded,
             .internalFailure:
             self

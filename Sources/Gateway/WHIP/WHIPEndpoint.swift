@@ -91,6 +91,7 @@ final class WHIPEndpoint: Sendable {
         // There is no signalling connection whose end would show that the client is gone.
         (request.endsWithMedia, request.hasSignalling) = (true, false)
         request.client.address = asked.source.client
+        request.pin = asked.query("pin") ?? joins.pin(inToken: asked.bearer ?? asked.query("token"))
         if direction == .whep {
             request.role = .viewer
             request.kind = .viewer

@@ -153,6 +153,7 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
             from: client.connection.handshake.remote)
         // The app opens another socket when it has lost one, and says nothing there: only ICE shows that it is gone.
         (request.hasSignalling, request.endsWithMedia) = (false, true)
+        request.pin = target.pin
         request.chatsByAppChannel()
         let key = SeatKey<UInt64>()
         let (seat, _) = try await joins.join(request, as: .webRTCDemo, token: target.token) { [weak self] event in

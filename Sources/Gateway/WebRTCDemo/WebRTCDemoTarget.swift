@@ -1,12 +1,13 @@
 import Conference
 import Foundation
 
-/// What the URL of a WebRTC demo client says: `/ROOM?name=N&token=T`. The protocol itself has neither room nor name.
+/// What the URL of a WebRTC demo client says: `/ROOM?name=N&token=T&pin=P`. The protocol itself has neither room nor name.
 struct WebRTCDemoTarget: Sendable, Equatable {
     var room: String
     /// nil where the URL has none, or none that can be shown.
     var name: String?
     var token: String?
+    var pin: String?
 
     /// - Parameters:
     ///   - uri: the path and the query of the handshake, of which `WebSocketEndpoint.Pattern.room` took the path.
@@ -24,6 +25,7 @@ struct WebRTCDemoTarget: Sendable, Equatable {
             switch member[0] {
             case "name": name = name ?? Names.shown(value)
             case "token": token = token ?? value
+            case "pin": pin = pin ?? value
             default: break
             }
         }

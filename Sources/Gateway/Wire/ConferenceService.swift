@@ -39,6 +39,12 @@ protocol ConferenceService: Sendable {
     /// Joins. `events` is called in order, on a thread of the conference.
     func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> any ConferenceSeat
+    /// Waits to be let in, where a join threw `ConferenceError.mustWait`. Returns the wait's id. `decided` is called
+    /// once, on a thread of the conference.
+    func wait(
+        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+    ) throws(ConferenceError) -> String
+    func stopWaiting(_ id: String, in room: String)
     /// Resumes the seat of a client whose signalling was lost.
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
@@ -57,6 +63,7 @@ protocol ConferenceSeat: Sendable {
     var layout: String { get }
     var participants: [ParticipantInfo] { get }
     var recording: RecordingInfo? { get }
+    var access: RoomAccess { get }
     /// The latest public messages of the room's chat, the oldest first.
     var chatHistory: [ChatMessage] { get }
 
@@ -71,6 +78,8 @@ protocol ConferenceSeat: Sendable {
     func chat(_ text: String, to other: String?) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func record(_ action: Participant.RecordAction) async throws(ConferenceError)
+    func moderate(_ moderation: Moderation) throws(ConferenceError)
+    func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
     func leave(_ reason: LeaveReason)
     func withdraw()
     func signallingLost()

@@ -7,6 +7,10 @@ enum ErrorCode: String, Sendable, CaseIterable {
     case noCommonCodec = "no_common_codec"
     case roomFull = "room_full"
     case roomLocked = "room_locked"
+    case pinRequired = "pin_required"
+    case wrongPIN = "wrong_pin"
+    /// Not let in by a moderator.
+    case refused
     case unauthorized
     case forbidden
     case unknownLayout = "unknown_layout"

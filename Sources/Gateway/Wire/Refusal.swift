@@ -45,6 +45,9 @@ extension ErrorCode {
             case .recordingNotFound: .recordingNotFound
             case .roomFull: .roomFull
             case .roomLocked: .roomLocked
+            case .pinRequired: .pinRequired
+            case .wrongPIN: .wrongPIN
+            case .mustWait: .refused
             case .unknownLayout: .unknownLayout
             case .badLayout: .badLayout
             case .layoutInUse: .layoutInUse

@@ -20,12 +20,39 @@ extension RoomInfo {
             "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
             "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
             "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
-            "locked": .bool(settings.locked),
-            "maxParticipants": .integer(settings.maxParticipants), "participants": .array(participants.map(\.json)),
+            "locked": .bool(settings.locked), "layoutLocked": .bool(settings.layoutLocked),
+            "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
+            "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
+            "people": .integer(participants.count), "waiting": .integer(waiting),
+            "participants": .array(participants.map(\.json)),
             "tiles": .array(tiles.tiles.map(\.json)), "renditions": .array(renditions.map(\.json)),
             "recording": recording?.json ?? .null,
         ]
     }
+
+    /// The room as outsiders see it where it is private (`RoomSettings.isPrivate`): without its participants.
+    var forOutsiders: RoomInfo {
+        var info = self
+        if !settings.isPrivate { return info }
+        info.participants = []
+        info.tiles.tiles = []
+        info.renditions = []
+        return info
+    }
+}
+
+extension RoomAccess {
+    /// The members of `room` messages and of `joined.settings`.
+    var members: [String: JSONValue] {
+        [
+            "locked": .bool(locked), "layoutLocked": .bool(layoutLocked), "admit": .string(admit.rawValue),
+            "pin": .bool(hasPIN),
+        ]
+    }
+}
+
+extension WaitingPerson {
+    var json: JSONValue { ["id": .string(id), "name": .string(name)] }
 }
 
 extension ParticipantInfo {
@@ -122,4 +149,5 @@ extension ChatPicture {
 // Values that clients choose by name.
 extension Role: Decodable {}
 extension LayoutScope: Decodable {}
+extension Admission: Decodable {}
 extension Participant.RecordAction: Decodable {}

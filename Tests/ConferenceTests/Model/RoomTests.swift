@@ -43,7 +43,7 @@ struct RoomTests {
         for id in ["v", "w"] {
             #expect(room.member(id)?.isShown == false)
             #expect(throws: ConferenceError.self) { try room.present(id, true) }
-            #expect(throws: ConferenceError.self) { try room.mayRecord(id, startedBy: id) }
+            #expect(throws: ConferenceError.self) { try room.require(.record, id, isOwn: true) }
             #expect(throws: ConferenceError.self) { try room.setLayout("speaker", scope: .room, pins: nil, by: id) }
             try room.setLayout("speaker", scope: .me, pins: nil, by: id)
         }
@@ -58,10 +58,9 @@ struct RoomTests {
         for (id, role) in [("p", Role.participant), ("s", .presenter), ("m", .moderator)] {
             try join(&room, id, role: role)
         }
-        for id in ["s", "m"] { #expect(throws: Never.self) { try room.mayRecord(id, startedBy: "other") } }
-        #expect(throws: ConferenceError.self) { try room.mayRecord("p", startedBy: nil) }
-        #expect(throws: ConferenceError.self) { try room.mayRecord("p", startedBy: "m") }
-        #expect(throws: Never.self) { try room.mayRecord("p", startedBy: "p") }
+        for id in ["s", "m"] { #expect(throws: Never.self) { try room.require(.record, id) } }
+        #expect(throws: ConferenceError.self) { try room.require(.record, "p") }
+        #expect(throws: Never.self) { try room.require(.record, "p", isOwn: true) }
 
         var open = self.room()
         for id in ["a", "b"] {
@@ -69,8 +68,7 @@ struct RoomTests {
             request.roleIsProven = false
             _ = try open.join(request, id: id, secret: "", at: at(1))
         }
-        #expect(throws: Never.self) { try open.mayRecord("b", startedBy: "a") }
-        #expect(throws: Never.self) { try open.mayRecord("b", startedBy: nil) }
+        #expect(throws: Never.self) { try open.require(.record, "b") }
     }
 
     @Test("a seat is kept for 15 s after its signalling was lost, and taken back only with its secret")
@@ -160,11 +158,11 @@ struct RoomTests {
 
     @Test(
         "settings out of bounds are refused as a whole",
-        arguments: [\RoomSettingsChange.width, \.height, \.framesPerSecond, \.maxParticipants])
+        arguments: [\RoomSettingsChange.width, \.height, \.framesPerSecond, \.maxParticipants, \.maxViewers])
     func settings(key: any WritableKeyPath<RoomSettingsChange, Int?> & Sendable) {
         var change = RoomSettingsChange()
         change.layout = "speaker"
-        for value in [-1, 0, 1_000_001, Int.max, Int.min] {
+        for value in [-1, key == \.maxViewers ? -2 : 0, 1_000_001, Int.max, Int.min] {
             change[keyPath: key] = value
             var settings = RoomSettings()
             #expect(throws: ConferenceError.self) { try settings.apply(change) }

@@ -11,6 +11,8 @@ final class FakeConference: ConferenceService {
         var isDraining = false
         var isOverloaded = false
         var rooms = ["r"]
+        var settings: [String: RoomSettings] = [:]
+        var waits: [@Sendable (WaitingEnd) -> Void] = []
         var asked: [String] = []
         var joinError: ConferenceError?
         var answerError: ConferenceError?
@@ -42,27 +44,28 @@ final class FakeConference: ConferenceService {
         presenting: false,
         audioMuted: false, videoMuted: false, pinned: false, volume: 1)
 
-    private static func info(_ id: String) -> RoomInfo {
+    private func info(_ id: String) -> RoomInfo {
         RoomInfo(
-            id: id, settings: RoomSettings(), participants: [anna],
+            id: id, settings: state.withLock { $0.settings[id] } ?? RoomSettings(), participants: [Self.anna],
             tiles: TilesInfo(width: 1280, height: 720, tiles: []), renditions: [],
             recording: nil, createdAt: Date(timeIntervalSince1970: 0))
     }
 
-    func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(Self.info) }
-    func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? Self.info(id) : nil }
+    func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(info) }
+    func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? info(id) : nil }
 
     func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
     {
         if change.layout == "none" { throw .unknownLayout("none") }
-        var settings = RoomSettings()
+        var settings = state.withLock { $0.settings[id] } ?? RoomSettings()
         try settings.apply(change)
-        let isNew = state.withLock { state in
+        let isNew = state.withLock { [settings] state in
+            state.settings[id] = settings
             if state.rooms.contains(id) { return false }
             state.rooms.append(id)
             return true
         }
-        return (Self.info(id), isNew)
+        return (info(id), isNew)
     }
 
     func endRoom(_ id: String) throws(ConferenceError) {
@@ -175,6 +178,15 @@ final class FakeConference: ConferenceService {
         return FakeSeat(conference: self, request: request)
     }
 
+    func wait(
+        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+    ) throws(ConferenceError) -> String {
+        state.withLock { $0.waits.append(decided) }
+        return "w1"
+    }
+
+    func stopWaiting(_ id: String, in room: String) { note("stop waiting \(id)") }
+
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> any ConferenceSeat { throw .unauthorized("gone") }
@@ -195,6 +207,7 @@ final class FakeConference: ConferenceService {
         let layout = "grid"
         let participants: [ParticipantInfo] = []
         let recording: RecordingInfo? = nil
+        let access = RoomAccess()
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
@@ -225,6 +238,8 @@ final class FakeConference: ConferenceService {
             return try await conference.storePicture(bytes)
         }
         func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
+        func moderate(_ moderation: Moderation) throws(ConferenceError) { conference.note("\(moderation)") }
+        func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {}
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }

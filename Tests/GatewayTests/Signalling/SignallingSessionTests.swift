@@ -27,7 +27,7 @@ import Testing
 
     @Test func `a join requests a seat and gets joined`() {
         var asked = JoinRequest(room: "Daily stand-up", name: "Anna", layout: "speaker")
-        asked.roleIsProven = false
+        (asked.roleIsProven, asked.isNative) = (false, true)
         var session = SignallingSession(sdpLimit: 1000)
         #expect(
             session.received(

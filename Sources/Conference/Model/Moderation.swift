@@ -1,0 +1,46 @@
+/// What a participant asks for about others, by the message `moderate`.
+public enum Moderation: Hashable, Sendable {
+    /// Switches the audio off; the participant may switch it on again. (`ParticipantChange.audioMuted` lasts.)
+    case mute(String)
+    /// The same for everyone except who asks.
+    case muteAll
+    /// Asks for audio. For clients without native signalling, which cannot be asked, ends a `mute`.
+    case askToUnmute(String)
+    case stopScreen(String)
+    case setVolume(String, Double)
+    case lowerHand(String)
+    case lowerHands
+    case changeRole(String, Role)
+    /// A viewer becomes a participant, on the same connection …
+    case stage(String)
+    /// … and a participant a viewer.
+    case audience(String)
+    case remove(String)
+    /// Lets in one who waits (`WaitingPerson.id`), or everyone …
+    case admit(String?)
+    /// … or refuses them.
+    case refuse(String?)
+    case end
+
+    public var action: RoomAction {
+        switch self {
+        case .mute, .muteAll: .mute
+        case .askToUnmute: .askToUnmute
+        case .stopScreen: .stopScreen
+        case .setVolume: .setVolume
+        case .lowerHand, .lowerHands: .lowerHands
+        case .changeRole: .changeRole
+        case .stage, .audience: .stage
+        case .remove: .remove
+        case .admit, .refuse: .admit
+        case .end: .end
+        }
+    }
+}
+
+/// What a moderator asks of a participant's client.
+public enum ModeratorWish: String, Sendable {
+    case unmute
+    /// The screen is not shown any more; the client should stop sending it.
+    case stopScreen
+}

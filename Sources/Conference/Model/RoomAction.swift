@@ -1,0 +1,89 @@
+/// What a participant may do in its room. `rules` is the one table of roles and actions: every check reads it, and
+/// `WhoCanDoWhat.md` has the same table, which a test compares.
+public enum RoomAction: String, Sendable, CaseIterable {
+    /// Its audio is heard, its video has a tile.
+    case speak, show
+    /// Its video is a shared screen.
+    case present
+    /// Chat, its pictures, and messages of data channels.
+    case chat
+    case raiseHand
+    case record
+    /// The layout of the room, and the participants that are pinned for everyone.
+    case changeLayout, pinForAll
+    case mute, askToUnmute, stopScreen, setVolume
+    case lowerHands
+    case changeRole
+    /// To make a participant of a viewer, and a viewer of a participant.
+    case stage
+    case remove
+    case lock, lockLayout, setPIN
+    /// To let in and refuse those who wait, and to set whether people wait at all (`RoomSettings.admit`).
+    case admit
+    /// To end the call of everyone.
+    case end
+
+    public enum Rule: String, Sendable {
+        case yes, no
+        /// In rooms without tokens; with tokens only for what the participant itself has started.
+        case openRooms = "open rooms, or its own"
+        /// Unless the layout is locked (`RoomSettings.layoutLocked`).
+        case unlessLocked = "unless locked"
+    }
+
+    var rules: (viewer: Rule, participant: Rule, presenter: Rule, moderator: Rule) {
+        switch self {
+        case .raiseHand: (.yes, .yes, .yes, .yes)
+        case .speak, .show, .present, .chat: (.no, .yes, .yes, .yes)
+        case .record: (.no, .openRooms, .yes, .yes)
+        case .changeLayout, .pinForAll: (.no, .unlessLocked, .unlessLocked, .yes)
+        case .mute, .askToUnmute, .stopScreen, .setVolume, .lowerHands, .changeRole, .stage, .remove, .lock,
+            .lockLayout, .setPIN, .admit, .end:
+            (.no, .no, .no, .yes)
+        }
+    }
+
+    public func rule(for role: Role) -> Rule {
+        switch role {
+        case .viewer: rules.viewer
+        case .participant: rules.participant
+        case .presenter: rules.presenter
+        case .moderator: rules.moderator
+        }
+    }
+
+    /// The action in a refusal's sentence: "Viewers may not …".
+    private var phrase: String {
+        switch self {
+        case .speak: "speak"
+        case .show: "be seen"
+        case .present: "present"
+        case .chat: "write to the room"
+        case .raiseHand: "raise a hand"
+        case .record: "control this recording"
+        case .changeLayout: "change the layout of the room"
+        case .pinForAll: "pin somebody for everyone"
+        case .mute: "mute others"
+        case .askToUnmute: "ask others to unmute"
+        case .stopScreen: "stop the screens of others"
+        case .setVolume: "change the volume of others"
+        case .lowerHands: "lower the hands of others"
+        case .changeRole: "change roles"
+        case .stage: "bring people on stage and back"
+        case .remove: "remove others"
+        case .lock: "lock the room"
+        case .lockLayout: "lock the layout"
+        case .setPIN: "set the room's PIN"
+        case .admit: "decide who is let in"
+        case .end: "end the call for everyone"
+        }
+    }
+
+    /// The refusal of this action for a role.
+    func refusal(for role: Role) -> ConferenceError {
+        if rule(for: role) == .unlessLocked {
+            return .forbidden("The layout of this room is locked: only moderators may \(phrase).")
+        }
+        return .forbidden("\(role.rawValue.prefix(1).uppercased() + role.rawValue.dropFirst())s may not \(phrase).")
+    }
+}

@@ -1,0 +1,64 @@
+import Conference
+
+/// The message `moderate` of a client.
+struct ModerateMessage: Decodable {
+    enum Action: String, Decodable, CaseIterable {
+        case mute, muteAll, askToUnmute, stopScreen, remove, lowerHand, lowerHands, role, volume, stage, audience,
+            admit, refuse
+        case end
+    }
+
+    private var action: Action
+    private var participant: String?
+    private var role: Role?
+    private var volume: Double?
+
+    /// - Throws: `bad_message` for a member that the action needs and the message has not.
+    func moderation() throws(Refusal) -> Moderation {
+        switch action {
+        case .mute: .mute(try other())
+        case .muteAll: .muteAll
+        case .askToUnmute: .askToUnmute(try other())
+        case .stopScreen: .stopScreen(try other())
+        case .remove: .remove(try other())
+        case .lowerHand: .lowerHand(try other())
+        case .lowerHands: .lowerHands
+        case .role: .changeRole(try other(), try needed(role, "role"))
+        case .volume: .setVolume(try other(), try needed(volume, "volume"))
+        case .stage: .stage(try other())
+        case .audience: .audience(try other())
+        case .admit: .admit(participant)
+        case .refuse: .refuse(participant)
+        case .end: .end
+        }
+    }
+
+    private func other() throws(Refusal) -> String { try needed(participant, "participant") }
+
+    private func needed<Value>(_ value: Value?, _ name: String) throws(Refusal) -> Value {
+        guard let value else { throw Refusal(.badMessage, "moderate: \(action.rawValue) needs \(name)") }
+        return value
+    }
+}
+
+/// The message `room` of a client.
+struct RoomMessage: Decodable {
+    enum Keys: String, CodingKey, CaseIterable { case locked, layoutLocked, admit, pin }
+    private typealias CodingKeys = Keys
+
+    private var locked: Bool?
+    private var layoutLocked: Bool?
+    private var admit: Admission?
+    private var pin: String?
+
+    /// - Throws: `bad_message` for a message without any member.
+    func change() throws(Refusal) -> RoomSettingsChange {
+        var change = RoomSettingsChange()
+        change.locked = locked
+        change.layoutLocked = layoutLocked
+        change.admit = admit
+        change.pin = pin
+        guard change != RoomSettingsChange() else { throw Refusal(.badMessage, "room: nothing to change") }
+        return change
+    }
+}
