@@ -13,12 +13,6 @@ static const unsigned char speaker[] = {
 static const unsigned char presentation[] = {
 #embed "../../layouts/presentation.json"
 };
-static const unsigned char sidebar[] = {
-#embed "../../layouts/sidebar.json"
-};
-static const unsigned char filmstrip[] = {
-#embed "../../layouts/filmstrip.json"
-};
 static const unsigned char picture_in_picture[] = {
 #embed "../../layouts/picture-in-picture.json"
 };
@@ -35,8 +29,6 @@ static const struct layout_file files[] = {
     LAYOUT("grid", grid),
     LAYOUT("speaker", speaker),
     LAYOUT("presentation", presentation),
-    LAYOUT("sidebar", sidebar),
-    LAYOUT("filmstrip", filmstrip),
     LAYOUT("picture-in-picture", picture_in_picture),
     LAYOUT("single", single),
     LAYOUT("side-by-side", side_by_side),

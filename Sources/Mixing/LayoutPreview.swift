@@ -1,47 +1,72 @@
+import CPango
 public import Codecs
 
 /// Draws a layout without a call, for authors of layouts and for choosing one.
-public enum LayoutPreview {
+public struct LayoutPreview: Hashable, Sendable {
+    /// How many people are in the room, at most 1000. Behind the fourth, every third camera is off, and one of six
+    /// pictures is upright.
+    public var people: Int
+    /// Who speaks, from 1.
+    public var speaker: Int?
+    /// Whether the first one shares a screen.
+    public var presentation = false
+    /// Who is pinned, in this order, from 1.
+    public var pinned: [Int] = []
+    /// Who is a moderator, from 1.
+    public var moderator: Int?
+    /// For whom alone the picture is made, from 1.
+    public var viewer: Int?
+    /// The canvas, in pixels.
+    public var width = 1280
+    public var height = 720
+
+    public init(people: Int) {
+        self.people = min(max(people, 0), 1000)
+    }
+
     /// Realistic names, some long and some in other scripts.
     private static let names = [
         "Anna Kovács", "Jonas Weber", "สมชาย ใจดี", "ليلى حداد", "山田 太郎", "Priya Nair", "João da Silva", "Мария Иванова",
-        "דוד לוי",
-        "Chloé Dubois", "김민준", "Nguyễn Thị Hoa",
+        "דוד לוי", "Chloé Dubois", "김민준", "Nguyễn Thị Hoa",
     ]
 
-    /// The canvas with `people` participants, of whom number `speaker` (from 1) speaks and, with `presentation`, the
-    /// first one presents a screen. Behind the fourth, every third camera is off, and one picture is upright.
-    public static func picture(
-        of layout: Layout, people: Int, speaker: Int? = nil, presentation: Bool = false, width: Int = 1280,
-        height: Int = 720,
-        text: TextRenderer = .shared
-    ) -> Picture {
-        let count = min(max(people, 0), 1000)
-        let members = (0..<count).map { index in
-            LayoutMember(
-                id: String(index + 1), isSpeaker: speaker == index + 1, speakerRank: speaker == index + 1 ? 0 : nil,
-                isPresenting: presentation && index == 0, hasVideo: !isCameraOff(index), joinOrder: index)
-        }
+    private static func name(_ index: Int) -> String { names[index % names.count] }
+
+    /// The canvas with these people.
+    public func picture(of layout: Layout, text: TextRenderer = .shared) -> Picture {
         let compositor = Compositor(width: width, height: height, background: layout.background, text: text)
-        let tiles = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: [])
-        let picture = compositor.compose(tiles: tiles) { id in
+        let arranged = layout.arrange(
+            (0..<people).map(member), canvasWidth: width, canvasHeight: height, previous: [],
+            viewer: viewer.map(String.init))
+        let words = PictureWords(room: "weekly", time: "09:41", date: "2026-01-15")
+        let picture = compositor.compose(arranged, words: words) { id in
             let index = (Int(id) ?? 1) - 1
-            let number = "\(index + 1)"
             return TileAppearance(
-                name: names[index % names.count],
+                name: Self.name(index),
                 picture: isCameraOff(index)
                     ? nil
                     : presentation && index == 0
-                        ? screen(text) : camera(number, isUpright: index % 6 == 3, index, text),
+                        ? Self.screen(text) : Self.camera("\(index + 1)", isUpright: index % 6 == 3, index, text),
                 pictureGeneration: 1, isSpeaking: speaker == index + 1, isMuted: index % 4 == 1,
                 handRaised: index % 9 == 2)
         }
         return picture ?? compositor.current
     }
 
-    private static func isCameraOff(_ index: Int) -> Bool { index > 3 && index % 3 == 1 }
+    private func member(_ index: Int) -> LayoutMember {
+        let number = index + 1
+        var member = LayoutMember(
+            id: "\(number)", isSpeaker: speaker == number, speakerRank: speaker == number ? 0 : nil,
+            isPresenting: presentation && index == 0, pinOrder: pinned.firstIndex(of: number),
+            hasVideo: !isCameraOff(index), joinOrder: index)
+        member.name = Self.name(index)
+        member.role = moderator == number ? .moderator : .participant
+        return member
+    }
 
-    /// A coloured picture with a number in the middle.
+    private func isCameraOff(_ index: Int) -> Bool { index > 3 && index % 3 == 1 }
+
+    /// Head and shoulders before a coloured wall, with a number.
     private static func camera(_ number: String, isUpright: Bool, _ index: Int, _ text: TextRenderer) -> Picture {
         let picture = isUpright ? Picture(width: 360, height: 640) : Picture(width: 640, height: 360)
         // A gradient makes cropping and scaling visible.
@@ -54,10 +79,23 @@ public enum LayoutPreview {
                 PixelRectangle(x: 0, y: band * height, width: picture.width, height: height),
                 Colour(red: shade(colour.red), green: shade(colour.green), blue: shade(colour.blue)))
         }
-        if let overlay = text.overlay(.plain(text: number, fontSize: 130)) {
+        let person = Overlay(width: picture.width, height: picture.height) { cairo in
+            let (middle, bottom) = (Double(picture.width) / 2, Double(picture.height))
+            if isUpright {
+                cairo_translate(cairo, middle, bottom)
+                cairo_scale(cairo, 1.5, 1.5)
+                cairo_translate(cairo, -middle, -bottom)
+            }
+            cairo_set_source_rgba(cairo, 0.07, 0.08, 0.10, 0.55)
+            cairo_arc(cairo, middle, bottom - 190, 62, 0, 2 * .pi)
+            cairo_fill(cairo)
+            Marks.roundedRectangle(cairo, middle - 125, bottom - 110, 250, 220, radius: 95)
+            cairo_fill(cairo)
+        }
+        person?.blend(over: picture, x: 0, y: 0)
+        if let overlay = text.overlay(.line(text: number, fontSize: 52, maxWidth: 200, colour: Colour(0xFFFFFF))) {
             overlay.blend(
-                over: picture, x: (picture.width - overlay.width) / 2 & ~1,
-                y: (picture.height - overlay.height) / 2 & ~1)
+                over: picture, x: (picture.width - overlay.width) / 2 & ~1, y: (picture.height - 90) & ~1)
         }
         return picture
     }
@@ -67,7 +105,9 @@ public enum LayoutPreview {
         let picture = Picture(width: 1920, height: 1080)
         picture.fill(Colour(0xF4F5F7))
         picture.fill(PixelRectangle(x: 0, y: 0, width: 1920, height: 64), Colour(0x3A4150))
-        if let title = text.overlay(.plain(text: "Quarterly report", fontSize: 32)) {
+        if let title = text.overlay(
+            .line(text: "Quarterly report", fontSize: 32, maxWidth: 1000, colour: Colour(0xFFFFFF)))
+        {
             title.blend(over: picture, x: 40, y: 10)
         }
         for line in 0..<22 {

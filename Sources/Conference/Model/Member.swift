@@ -17,11 +17,17 @@ struct Member: Hashable, Sendable {
     var videoOn = true
     var hand = false
     var isPresenting = false
+    /// Ascending in the order in which presenters began.
+    var presentOrder = 0
     /// Set by moderators.
     var audioMuted = false
     var videoMuted = false
-    var isPinned = false
+    /// Ascending in the order of pins; nil: not pinned.
+    var pinOrder: Int?
     var volume = 1.0
+
+    /// The identity in the token of the join.
+    var externalID: String?
 
     var isSpeaking = false
     /// Its own view; nil: the room's.
@@ -45,6 +51,8 @@ struct Member: Hashable, Sendable {
     func permits(_ action: RoomAction) -> Bool { action.rule(for: effectiveRole) == .yes }
     /// Whether the member may become the moderator of a room without tokens.
     var canInherit: Bool { isNative && !roleIsProven && effectiveRole != .viewer }
+
+    var isPinned: Bool { pinOrder != nil }
 
     /// Whether the member may chat and send data channel messages to the others.
     var maySendMessages: Bool { permits(.chat) }

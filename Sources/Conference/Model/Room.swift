@@ -16,6 +16,8 @@ struct Room: Sendable {
     private(set) var speaker: String?
     /// The latest speaker first.
     private(set) var speakerRanks: [String] = []
+    /// The loudest first.
+    private(set) var loudest: [String] = []
     private(set) var emptySince: Instant?
     private(set) var waiting = WaitingList()
     var recording: RecordingInfo?
@@ -26,6 +28,7 @@ struct Room: Sendable {
     private(set) var layoutChosenDuring: Int?
     /// Set by `RoomService`, which knows the layouts.
     var layoutsWithPresentingRules: Set<String> = []
+    private var presentations = 0
 
     init(id: String, settings: RoomSettings, createdAt: Date, at now: Instant) {
         self.id = id
@@ -78,12 +81,13 @@ struct Room: Sendable {
         try checkPlace(isViewer: request.kind == .viewer || request.role == .viewer)
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
         if let admission = request.admission { waiting.joined(admission) }
-        let member = Member(
+        var member = Member(
             id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: role(of: request),
             kind: request.kind,
             asParticipant: request.asParticipant, joinOrder: joins, mediaLostAt: now,
             hasSignalling: request.hasSignalling,
             endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven, isNative: request.isNative)
+        member.externalID = request.client.identity
         joins += 1
         members.append(member)
         noteEmptiness(at: now)
@@ -116,6 +120,7 @@ struct Room: Sendable {
         guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
         members.remove(at: index)
         speakerRanks.removeAll { $0 == id }
+        loudest.removeAll { $0 == id }
         if speaker == id { speaker = nil }
         for index in members.indices { members[index].view?.pins.removeAll { $0 == id } }
         appointModerator()
@@ -255,6 +260,10 @@ struct Room: Sendable {
         if on { try require(.present, id) }
         let index = try index(id)
         if on, !isPresented { presentings += 1 }
+        if on, !members[index].isPresenting {
+            presentations += 1
+            members[index].presentOrder = presentations
+        }
         members[index].isPresenting = on
     }
 
@@ -271,7 +280,9 @@ struct Room: Sendable {
             try require(.changeLayout, id)
             if pins != nil { try require(.pinForAll, id) }
             setLayout(name)
-            if let pins { for index in members.indices { members[index].isPinned = pins.contains(members[index].id) } }
+            if let pins {
+                for index in members.indices { members[index].pinOrder = pins.firstIndex(of: members[index].id) }
+            }
         case .me:
             let view = personalView(name, pins: pins)
             if let view, !personalViews.contains(view) {
@@ -292,9 +303,10 @@ struct Room: Sendable {
         layoutChosenDuring = isPresented ? presentings : nil
     }
 
-    /// The personal view for this choice; nil: the room's. The order of pins has no meaning, so they are sorted.
+    /// The personal view for this choice; nil: the room's. The first pin takes the first slot for pinned people.
     func personalView(_ layout: String, pins: [String]?) -> PersonalView? {
-        let pins = Set(pins ?? []).filter { member($0) != nil }.sorted()
+        var seen: Set<String> = []
+        let pins = (pins ?? []).filter { member($0) != nil && seen.insert($0).inserted }
         // While somebody presents, clients know the room's view by the layout that it shows.
         let isRooms = layout == settings.layout && !isPresented || layout == shownLayout
         return isRooms && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
@@ -369,7 +381,9 @@ struct Room: Sendable {
         let change = try change.checked()
         if let value = change.audioMuted { members[index].audioMuted = value }
         if let value = change.videoMuted { members[index].videoMuted = value }
-        if let value = change.pinned { members[index].isPinned = value }
+        if let value = change.pinned, value != members[index].isPinned {
+            members[index].pinOrder = value ? (members.compactMap(\.pinOrder).max() ?? -1) + 1 : nil
+        }
         if let value = change.role {
             let old = members[index].role
             members[index].role = value
@@ -390,9 +404,10 @@ struct Room: Sendable {
 
     // MARK: - Speakers
 
-    mutating func speakers(active: String?, ranks: [String], speaking: Set<String>) {
+    mutating func speakers(active: String?, ranks: [String], speaking: Set<String>, loudest: [String] = []) {
         speaker = active.flatMap { member($0) == nil ? nil : $0 }
         speakerRanks = ranks.filter { member($0) != nil }
+        self.loudest = loudest.filter { member($0) != nil }
         for index in members.indices { members[index].isSpeaking = speaking.contains(members[index].id) }
     }
 }

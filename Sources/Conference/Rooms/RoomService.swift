@@ -268,7 +268,9 @@ final class RoomService: Sendable {
 
     private func speakersChanged(_ room: String, _ speakers: Speakers) {
         _ = try? change(room) { slot throws(ConferenceError) in
-            slot.room.speakers(active: speakers.active, ranks: speakers.ranks, speaking: speakers.speaking)
+            slot.room.speakers(
+                active: speakers.active, ranks: speakers.ranks, speaking: speakers.speaking,
+                loudest: speakers.loudest)
         }
     }
 }

@@ -78,14 +78,20 @@ struct RoomSlot {
             width: room.settings.width, height: room.settings.height, framesPerSecond: room.settings.framesPerSecond,
             views: [.room: Scene.View(layout: layout(room.shownLayout), pins: nil)], speaker: room.speaker)
         for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
+        for (rank, id) in room.loudest.enumerated() { scene.loudnessRanks[id] = rank }
+        scene.room = room.id
         for member in room.members {
-            scene.people.append(
-                Scene.Person(
-                    id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
-                    sendsAudio: member.sendsAudio, isMuted: !member.sendsAudio, hand: member.hand,
-                    isSpeaking: member.isSpeaking,
-                    isPresenting: member.isPresenting, isPinned: member.isPinned, joinOrder: member.joinOrder,
-                    gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id))
+            var person = Scene.Person(
+                id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
+                sendsAudio: member.sendsAudio, isMuted: !member.sendsAudio, hand: member.hand,
+                isSpeaking: member.isSpeaking,
+                isPresenting: member.isPresenting, isPinned: member.isPinned, joinOrder: member.joinOrder,
+                gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id)
+            person.role = LayoutMember.Role(rawValue: member.role.rawValue) ?? .participant
+            person.externalID = member.externalID
+            person.pinOrder = member.pinOrder ?? 0
+            person.presentOrder = member.presentOrder
+            scene.people.append(person)
         }
         for view in Set(room.shownViews.values) {
             scene.views[.personal(view)] = Scene.View(

@@ -27,7 +27,7 @@ final class LayoutService: Sendable {
         } catch {
             throw Self.translate(error)
         }
-        rooms.relayout([name])
+        rooms.relayout(LayoutLibrary.withAliases([name]))
     }
 
     func delete(_ name: String) throws(ConferenceError) {
@@ -52,6 +52,6 @@ final class LayoutService: Sendable {
     func poll() {
         let change = library.poll()
         for fault in change.faults { logger.warning("\(fault)") }
-        if !change.changed.isEmpty { rooms.relayout(change.changed) }
+        if !change.changed.isEmpty { rooms.relayout(LayoutLibrary.withAliases(change.changed)) }
     }
 }

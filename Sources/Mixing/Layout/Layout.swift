@@ -10,12 +10,17 @@ public struct Layout: Hashable, Sendable {
     public var description: String
     /// The colour of gaps and empty places.
     public var background: Colour
-    /// The distance between tiles, as a fraction of the canvas height.
+    /// The distance between tiles, as a fraction of the canvas' shorter side.
     public var gap: Double
     /// Whether tiles show their participant's name, unless the region overrides it.
     public var names: Bool
     /// The most tiles at once.
     public var maxTiles: Int
+    /// The seats of people in grids and strips.
+    public var order: Order = .place
+    /// Whether a picture that is made for one participant shows that participant.
+    public var showsSelf = true
+    public var withoutVideo: WithoutVideo = .show
     public var rules: [Rule]
 
     /// Whether the layout itself has rules for a presenting.
@@ -49,16 +54,56 @@ public struct Layout: Hashable, Sendable {
         public var presenting: Bool?
         /// Whether somebody is pinned.
         public var pinned: Bool?
+        public var canvas: CanvasShape?
 
-        func matches(people: Int, presenting: Bool, pinned: Bool) -> Bool {
+        func matches(people: Int, presenting: Bool, pinned: Bool, canvas: CanvasShape) -> Bool {
             people >= minPeople ?? 0 && people <= maxPeople ?? .max
                 && self.presenting ?? presenting == presenting && self.pinned ?? pinned == pinned
+                && self.canvas ?? canvas == canvas
         }
     }
 
-    /// Which participant a slot shows.
+    /// The shape of the canvas. A square is `landscape`.
+    public enum CanvasShape: String, Hashable, Sendable, CaseIterable {
+        case landscape, portrait
+
+        init(width: Int, height: Int) { self = height > width ? .portrait : .landscape }
+    }
+
+    /// The order of seats in grids and strips.
+    public enum Order: String, Hashable, Sendable, CaseIterable {
+        /// People keep their places as far as possible.
+        case place
+        /// Who joined first comes first.
+        case joining
+        /// By name.
+        case name
+        /// The loudest first, as `LayoutMember.loudnessRank` says.
+        case loudness
+    }
+
+    /// What becomes of people without a picture.
+    public enum WithoutVideo: String, Hashable, Sendable, CaseIterable {
+        case show
+        /// Their tiles come after all others.
+        case last
+        /// They have no tile unless they are pinned, or nobody has a picture.
+        case hide
+    }
+
+    /// What a participant does in the meeting, by which a slot chooses.
     public enum Role: String, Hashable, Sendable, CaseIterable {
         case speaker, presenter, pinned, any
+    }
+
+    /// Who may take a reserved slot.
+    public enum Reservation: Hashable, Sendable {
+        /// A participant with this name, in any case of its letters.
+        case name(String)
+        /// The participant with this identity in its token (claim `sub`).
+        case externalID(String)
+        /// A participant that holds this role. A holder of the role `presenter` need not share a screen.
+        case role(LayoutMember.Role)
     }
 
     /// A part of the canvas and the participants it shows. Regions are filled in their order; nobody is shown twice.
@@ -70,17 +115,26 @@ public struct Layout: Hashable, Sendable {
         public var names: Bool?
         /// Regions overlap only where a higher layer lies on a lower one.
         public var layer: Int
+
+        /// Whether participants are shown in it.
+        var holdsPeople: Bool {
+            if case .text = kind { return false }
+            return true
+        }
     }
 
     /// How a region arranges its tiles.
     public enum Kind: Hashable, Sendable {
-        /// One tile that fills the frame, for the first of `roles` that a participant has.
-        case slot(roles: [Role])
+        /// One tile that fills the frame, for the first of `reserved` who is present, otherwise for the first of
+        /// `roles` that a participant has.
+        case slot(reserved: [Reservation], roles: [Role])
         /// All remaining participants in rows of equal tiles, the block centred in the frame. With `columns` nil, the
         /// number of columns that gives the largest tiles.
-        case grid(columns: Int?, maxTiles: Int?, aspect: Aspect)
+        case grid(columns: Int?, maxTiles: Int?, aspect: Aspect, more: Bool)
         /// As many remaining participants as fit, in one row or column of tiles as thick as the frame.
-        case strip(direction: Direction, align: Alignment, maxTiles: Int?, aspect: Aspect)
+        case strip(direction: Direction, align: Alignment, maxTiles: Int?, aspect: Aspect, more: Bool)
+        /// A line of text without a participant.
+        case text(LayoutText)
     }
 
     /// The direction in which a strip runs.
@@ -114,71 +168,8 @@ public struct Layout: Hashable, Sendable {
 public enum TileFit: String, Hashable, Sendable, CaseIterable {
     /// The whole picture, with bars or a blurred backdrop at the sides.
     case contain
-    /// The picture fills the tile and is cropped evenly.
+    /// The picture fills the tile and is cropped evenly; a shared screen is whole nevertheless.
     case cover
-    /// `cover` where that crops little, otherwise `contain`; a shared screen is always whole.
+    /// `cover` where that crops little, otherwise `contain`.
     case auto
-}
-
-/// The properties of a participant that a layout uses.
-public struct LayoutMember: Hashable, Sendable {
-    public var id: String
-    /// Whether the participant is the active speaker.
-    public var isSpeaker: Bool
-    /// 0 for the participant who spoke last, 1 for the one before, and so on; nil for one who never spoke.
-    public var speakerRank: Int?
-    public var isPresenting: Bool
-    public var isPinned: Bool
-    public var hasVideo: Bool
-    /// Width / height of the sent picture as displayed.
-    public var aspectRatio: Double
-    /// Ascending in the order of joining.
-    public var joinOrder: Int
-
-    public init(
-        id: String, isSpeaker: Bool = false, speakerRank: Int? = nil, isPresenting: Bool = false,
-        isPinned: Bool = false,
-        hasVideo: Bool = true, aspectRatio: Double = 16.0 / 9, joinOrder: Int
-    ) {
-        self.id = id
-        self.isSpeaker = isSpeaker
-        self.speakerRank = speakerRank
-        self.isPresenting = isPresenting
-        self.isPinned = isPinned
-        self.hasVideo = hasVideo
-        self.aspectRatio = aspectRatio
-        self.joinOrder = joinOrder
-    }
-}
-
-/// One participant's rectangle on the canvas, in pixels; all four numbers are even, so that chroma has whole samples.
-public struct Tile: Hashable, Sendable {
-    public var member: String
-    public var x, y, width, height: Int
-    public var fit: TileFit
-    /// The stacking order: a higher tile covers a lower one.
-    public var z: Int
-    public var showsName: Bool
-
-    public init(
-        member: String, x: Int, y: Int, width: Int, height: Int, fit: TileFit = .auto, z: Int = 0,
-        showsName: Bool = true
-    ) {
-        self.member = member
-        self.x = x
-        self.y = y
-        self.width = width
-        self.height = height
-        self.fit = fit
-        self.z = z
-        self.showsName = showsName
-    }
-
-    var frame: PixelRectangle { PixelRectangle(x: x, y: y, width: width, height: height) }
-}
-
-extension PixelRectangle {
-    func overlaps(_ other: PixelRectangle) -> Bool {
-        x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height
-    }
 }

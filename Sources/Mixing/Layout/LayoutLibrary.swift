@@ -95,8 +95,19 @@ public final class LayoutLibrary: Sendable {
     /// The names of the built-in layouts, the most common first.
     public static let builtInNames = BuiltInLayouts.files.map(\.name)
 
+    /// Former shipped layouts that differed from another one by a side only, and the one that takes their place. Their
+    /// names are valid and not listed.
+    static let aliases = ["sidebar": "speaker", "filmstrip": "speaker"]
+
     /// The layout with this name.
-    public subscript(name: String) -> Layout? { layouts.withLock { $0.byName[name] } }
+    public subscript(name: String) -> Layout? {
+        layouts.withLock { layouts in layouts.byName[name] ?? Self.aliases[name].flatMap { layouts.byName[$0] } }
+    }
+
+    /// These names and the aliases of layouts with these names.
+    public static func withAliases(_ names: Set<String>) -> Set<String> {
+        names.union(aliases.lazy.filter { names.contains($0.value) }.map(\.key))
+    }
 
     /// The names of the layouts with `Layout.hasPresentingRules`.
     public var namesWithPresentingRules: Set<String> { layouts.withLock { $0.withPresentingRules } }

@@ -1,44 +1,4 @@
-public import Basics
 public import Codecs
-
-/// The content of a participant's tile.
-public struct TileAppearance: Sendable {
-    /// Whether the picture is live.
-    public enum State: Sendable, Hashable {
-        case live
-        /// The last picture, dimmed and marked, because no new one was received for a while.
-        case frozen
-        /// Initials instead of a picture.
-        case avatar
-    }
-
-    public var name: String
-    /// The newest picture; nil shows the avatar.
-    public var picture: Picture?
-    /// How the picture must be rotated for display.
-    public var rotation: Rotation
-    /// A number that changes with every new picture.
-    public var pictureGeneration: UInt64
-    public var state: State
-    public var isSpeaking: Bool
-    public var isMuted: Bool
-    public var handRaised: Bool
-
-    public init(
-        name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0,
-        state: State = .live,
-        isSpeaking: Bool = false, isMuted: Bool = false, handRaised: Bool = false
-    ) {
-        self.name = name
-        self.picture = picture
-        self.rotation = rotation
-        self.pictureGeneration = pictureGeneration
-        self.state = state
-        self.isSpeaking = isSpeaking
-        self.isMuted = isMuted
-        self.handRaised = handRaised
-    }
-}
 
 /// The style that all tiles share.
 public struct CompositorStyle: Hashable, Sendable {
@@ -49,6 +9,8 @@ public struct CompositorStyle: Hashable, Sendable {
     public var largestCrop = 0.2
     /// The bars beside pictures that are shown whole on request, such as screens.
     public var bars = Colour(0x0B0D10)
+    /// The text of marks.
+    public var text = Colour(0xFFFFFF)
 
     public init() {}
 }
@@ -74,11 +36,33 @@ public final class Compositor {
     private var shownBackground: Colour?
     private var changes: ChangeMap
 
-    /// One tile of `current` and the state from which it was drawn.
+    /// One part of `current` and the state from which it was drawn.
     private struct Shown {
-        var tile: Tile
-        var look: Look
-        var backdrop: Backdrop
+        enum Part: Equatable {
+            case tile(Tile)
+            case ornament(Ornament)
+        }
+
+        var part: Part
+        /// The state of a tile; nil: it was not drawn yet.
+        var look: Look?
+        /// The text of an ornament.
+        var text: String?
+        var backdrop = Backdrop()
+
+        var frame: PixelRectangle {
+            switch part {
+            case .tile(let tile): tile.frame
+            case .ornament(let ornament): ornament.frame
+            }
+        }
+
+        var z: Int {
+            switch part {
+            case .tile(let tile): tile.z
+            case .ornament(let ornament): ornament.z
+            }
+        }
     }
 
     /// `width` and `height` are rounded down to even pixels.
@@ -91,119 +75,97 @@ public final class Compositor {
         self.background = background
         self.style = style
         pool = PicturePool(width: self.width, height: self.height, limit: 4)
-        painter = TilePainter(canvasHeight: self.height, style: style, text: text)
+        painter = TilePainter(side: min(self.width, self.height), style: style, text: text)
         current = pool.make()
         current.fill(background)
         changes = ChangeMap(width: self.width, height: self.height)
     }
 
-    /// Draws the canvas with these tiles; nil when it would be equal to the last one.
+    /// Draws the canvas of this arrangement; nil when it would be equal to the last one.
     ///
     /// - Parameters:
-    ///   - tiles: the result of `Layout.arrange` for this canvas; tiles outside are skipped.
+    ///   - arranged: the result of `Layout.arrange` for this canvas; parts outside are skipped.
+    ///   - words: what the placeholders of texts stand for.
     ///   - appearance: called once for each tile, the lowest layer first.
-    public func compose(tiles: [Tile], appearance: (String) -> TileAppearance) -> Picture? {
-        let usable = tiles.filter { isInside($0) }
-        let ordered = usable.contains { $0.z != usable[0].z } ? stableByLayer(usable) : usable
-        let isNew =
-            shownBackground != background || ordered.count != shown.count
-            || !zip(ordered, shown).allSatisfy { $0 == $1.tile }
-        if isNew {
-            // A backdrop moves with its participant, so that it does not flash.
-            let backdrops = Dictionary(
-                shown.map { ($0.tile.member, $0.backdrop) }, uniquingKeysWith: { first, _ in first })
-            shown = ordered.map { tile in
-                var backdrop = backdrops[tile.member] ?? Backdrop()
-                backdrop.fit(width: tile.width, height: tile.height)
-                return Shown(tile: tile, look: Look.none, backdrop: backdrop)
-            }
+    public func compose(
+        _ arranged: Arranged, words: PictureWords = PictureWords(), appearance: (String) -> TileAppearance
+    ) -> Picture? {
+        var isNew = take(arranged) || shownBackground != background
+        for index in shown.indices {
+            guard case .ornament(let ornament) = shown[index].part else { continue }
+            let text = words.text(of: ornament, in: arranged)
+            // A text has no ground of its own, so what is below it must be drawn anew.
+            if shown[index].text != text { isNew = true }
+            shown[index].text = text
         }
 
         var canvas: Picture?
+        var redrawn: [PixelRectangle] = []
         if isNew {
             let fresh = pool.make()
             fresh.fill(background)
             canvas = fresh
             shownBackground = background
+            redrawn = [PixelRectangle(x: 0, y: 0, width: width, height: height)]
         }
-        var redrawn: [PixelRectangle] = []
+        func target() -> Picture {
+            if let canvas { return canvas }
+            let copy = pool.make()
+            copy.replace(with: current)
+            canvas = copy
+            return copy
+        }
         for index in shown.indices {
-            let tile = shown[index].tile
-            let now = appearance(tile.member)
-            let look = Look(now)
-            guard look != shown[index].look || redrawn.contains(where: { $0.overlaps(tile.frame) }) else { continue }
-            let target: Picture
-            if let canvas {
-                target = canvas
-            } else {
-                target = pool.make()
-                target.replace(with: current)
-                canvas = target
+            let frame = shown[index].frame
+            switch shown[index].part {
+            case .tile(let tile):
+                let now = appearance(tile.member)
+                let look = Look(now)
+                guard look != shown[index].look || redrawn.contains(where: { $0.overlaps(frame) }) else { continue }
+                painter.paint(tile, now, &shown[index].backdrop, on: target())
+                shown[index].look = look
+                redrawn.append(frame)
+            case .ornament(let ornament):
+                guard let text = shown[index].text else { continue }
+                for piece in PixelRectangle.disjoint(redrawn.compactMap { $0.intersection(frame) }) {
+                    painter.paint(ornament, text, inside: piece, on: target())
+                }
             }
-            painter.paint(tile, now, &shown[index].backdrop, on: target)
-            shown[index].look = look
-            redrawn.append(tile.frame)
         }
         guard let canvas else { return nil }
         changes.advance()
-        if isNew {
-            changes.change(PixelRectangle(x: 0, y: 0, width: width, height: height))
-        } else {
-            for frame in redrawn { changes.change(frame) }
-        }
+        for frame in redrawn { changes.change(frame) }
         canvas.changes = changes
         current = canvas
         return canvas
     }
 
-    private func isInside(_ tile: Tile) -> Bool {
-        let isEven = (tile.x | tile.y | tile.width | tile.height) & 1 == 0
-        return isEven && tile.x >= 0 && tile.y >= 0 && tile.width >= 2 && tile.height >= 2
-            && tile.width <= width - tile.x
-            && tile.height <= height - tile.y
+    /// Takes over a new arrangement. Returns whether it differs from the last one.
+    private func take(_ arranged: Arranged) -> Bool {
+        let parts =
+            arranged.tiles.filter { isInside($0.frame) }.map { Shown.Part.tile($0) }
+            + arranged.ornaments.filter { isInside($0.frame) }.map { .ornament($0) }
+        let fresh = parts.map { Shown(part: $0) }
+        let ordered = fresh.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
+        guard !ordered.elementsEqual(shown, by: { $0.part == $1.part }) else { return false }
+        // A backdrop moves with its participant, so that it does not flash.
+        var backdrops: [String: Backdrop] = [:]
+        for part in shown {
+            if case .tile(let tile) = part.part { backdrops[tile.member] = part.backdrop }
+        }
+        shown = ordered.map { part in
+            guard case .tile(let tile) = part.part, var backdrop = backdrops[tile.member] else { return part }
+            var part = part
+            backdrop.fit(width: tile.width, height: tile.height)
+            part.backdrop = backdrop
+            return part
+        }
+        return true
     }
 
-    private func stableByLayer(_ tiles: [Tile]) -> [Tile] {
-        tiles.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
-    }
-}
-
-/// The state that determines a tile's pixels, apart from its place.
-private struct Look: Equatable {
-    var name: String
-    var showsPicture: Bool
-    var generation: UInt64
-    var rotation: Rotation
-    var state: TileAppearance.State
-    var isSpeaking: Bool
-    var isMuted: Bool
-    var handRaised: Bool
-
-    /// The look of a tile that was not drawn yet, which equals no real one.
-    static let none = Look(TileAppearance(name: "\u{0}not drawn"))
-
-    init(_ appearance: TileAppearance) {
-        let showsPicture = appearance.picture != nil && appearance.state != .avatar
-        name = appearance.name
-        // New pictures behind an avatar are not visible.
-        self.showsPicture = showsPicture
-        generation = showsPicture ? appearance.pictureGeneration : 0
-        rotation = showsPicture ? appearance.rotation : .none
-        state = showsPicture ? appearance.state : .avatar
-        isSpeaking = appearance.isSpeaking
-        isMuted = appearance.isMuted
-        handRaised = appearance.handRaised
-    }
-}
-
-extension Picture {
-    func fill(_ colour: Colour) {
-        let (y, u, v) = colour.yuv
-        fill(y: y, u: u, v: v)
-    }
-
-    func fill(_ rectangle: PixelRectangle, _ colour: Colour) {
-        let (y, u, v) = colour.yuv
-        fill(rectangle, y: y, u: u, v: v)
+    private func isInside(_ frame: PixelRectangle) -> Bool {
+        let isEven = (frame.x | frame.y | frame.width | frame.height) & 1 == 0
+        return isEven && frame.x >= 0 && frame.y >= 0 && frame.width >= 2 && frame.height >= 2
+            && frame.width <= width - frame.x && frame.height <= height - frame.y
     }
 }

@@ -76,17 +76,40 @@ final class Overlay: Sendable {
     /// Blends the overlay over `canvas` with its upper left corner at an even point. An overlay that is not wholly
     /// inside is not drawn.
     func blend(over canvas: Picture, x: Int, y top: Int) {
-        guard x >= 0, top >= 0, x & 1 == 0, top & 1 == 0, x + width <= canvas.width, top + height <= canvas.height
+        guard x >= 0, top >= 0, x + width <= canvas.width, top + height <= canvas.height else { return }
+        blend(over: canvas, x: x, y: top, inside: PixelRectangle(x: x, y: top, width: width, height: height))
+    }
+
+    /// Blends the part of the overlay that is inside an even rectangle and the canvas. `x` and `top` are even.
+    func blend(over canvas: Picture, x: Int, y top: Int, inside piece: PixelRectangle) {
+        let place = PixelRectangle(x: x, y: top, width: width, height: height)
+        let whole = PixelRectangle(x: 0, y: 0, width: canvas.width & ~1, height: canvas.height & ~1)
+        guard x & 1 == 0, top & 1 == 0, (piece.x | piece.y | piece.width | piece.height) & 1 == 0,
+            let area = place.intersection(piece)?.intersection(whole)
         else { return }
-        let toY = canvas.y + top * canvas.yStride + x
-        let toU = canvas.u + top / 2 * canvas.uStride + x / 2
-        let toV = canvas.v + top / 2 * canvas.vStride + x / 2
-        // Source and destination may be the same memory, because each sample is read before it is written.
-        I420Blend(
-            y, Int32(width), u, Int32(width / 2), v, Int32(width / 2), toY, Int32(canvas.yStride), toU,
-            Int32(canvas.uStride), toV,
-            Int32(canvas.vStride), alpha, Int32(width), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
-            Int32(canvas.vStride), Int32(width), Int32(height))
+        let (column, row) = (area.x - x, area.y - top)
+        let from = row * width + column, fromChroma = row / 2 * (width / 2) + column / 2
+        let toY = canvas.y + area.y * canvas.yStride + area.x
+        let toU = canvas.u + area.y / 2 * canvas.uStride + area.x / 2
+        let toV = canvas.v + area.y / 2 * canvas.vStride + area.x / 2
+        y.withUnsafeBufferPointer { y in
+            u.withUnsafeBufferPointer { u in
+                v.withUnsafeBufferPointer { v in
+                    alpha.withUnsafeBufferPointer { alpha in
+                        guard let y = y.baseAddress, let u = u.baseAddress, let v = v.baseAddress,
+                            let alpha = alpha.baseAddress
+                        else { return }
+                        // Source and destination may be the same memory, because each sample is read before it is
+                        // written.
+                        I420Blend(
+                            y + from, Int32(width), u + fromChroma, Int32(width / 2), v + fromChroma,
+                            Int32(width / 2), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
+                            Int32(canvas.vStride), alpha + from, Int32(width), toY, Int32(canvas.yStride), toU,
+                            Int32(canvas.uStride), toV, Int32(canvas.vStride), Int32(area.width), Int32(area.height))
+                    }
+                }
+            }
+        }
     }
 
     /// The mean opacity, 0…1, for tests.

@@ -30,8 +30,8 @@ public final class TextRenderer: Sendable {
         case initials(name: String, diameter: Int)
         case hand(size: Int)
         case frozen(size: Int)
-        /// Large text without a background, for previews.
-        case plain(text: String, fontSize: Int)
+        /// Text without a background, cut at `maxWidth` pixels.
+        case line(text: String, fontSize: Int, maxWidth: Int, colour: Colour)
     }
 
     /// Accessed only with the lock held, which makes it safe to use its C objects on any thread.
@@ -161,11 +161,15 @@ public final class TextRenderer: Sendable {
         case .hand(let size): Overlay(width: size, height: size) { Marks.hand($0, size: Double(size)) }
         case .frozen(let size):
             Overlay(width: size, height: size / 2) { Marks.dots($0, width: Double(size), height: Double(size / 2)) }
-        case .plain(let text, let fontSize):
+        case .line(let text, let fontSize, let maxWidth, let colour):
             withLayout(context, text, size: fontSize, bold: true) { layout in
+                if extents(layout).width > maxWidth {
+                    pango_layout_set_width(layout, Int32(max(maxWidth, fontSize)) * PANGO_SCALE)
+                }
                 let box = extents(layout)
                 return Overlay(width: box.width, height: box.height) { cairo in
-                    cairo_set_source_rgb(cairo, 1, 1, 1)
+                    cairo_set_source_rgb(
+                        cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
                     cairo_move_to(cairo, Double(-box.x), Double(-box.y))
                     pango_cairo_show_layout(cairo, layout)
                 }

@@ -3,7 +3,8 @@ import Codecs
 
 /// Draws one tile: picture or avatar, border, label and marks.
 struct TilePainter {
-    let canvasHeight: Int
+    /// The shorter side of the canvas, by which marks and labels are sized.
+    let side: Int
     let style: CompositorStyle
     let text: TextRenderer
 
@@ -22,7 +23,7 @@ struct TilePainter {
         if appearance.isSpeaking { border(tile.frame, on: canvas) }
         label(tile, appearance, on: canvas)
         if appearance.handRaised {
-            let size = min(max(tile.height / 6, 18), canvasHeight / 14) & ~1
+            let size = min(max(tile.height / 6, 18), side / 14) & ~1
             if let hand = text.overlay(.hand(size: size)) {
                 hand.blend(over: canvas, x: tile.x + tile.width - hand.width - inset, y: tile.y + inset)
             }
@@ -30,7 +31,7 @@ struct TilePainter {
     }
 
     /// The distance of labels and marks from the tile's edge.
-    private var inset: Int { max(4, canvasHeight / 90) & ~1 }
+    private var inset: Int { max(4, side / 90) & ~1 }
 
     // MARK: The picture
 
@@ -95,7 +96,7 @@ struct TilePainter {
         canvas.fill(
             tile.frame,
             Colour(red: 26 + colour.red / 12, green: 29 + colour.green / 12, blue: 34 + colour.blue / 12))
-        let diameter = min(Int(Double(min(tile.width, tile.height)) * 0.46), canvasHeight / 3) & ~1
+        let diameter = min(Int(Double(min(tile.width, tile.height)) * 0.46), side / 3) & ~1
         guard diameter >= 8 else { return }
         blend(.initials(name: name, diameter: diameter), centredIn: tile, on: canvas)
     }
@@ -103,7 +104,7 @@ struct TilePainter {
     private func label(_ tile: Tile, _ appearance: TileAppearance, on canvas: Picture) {
         guard tile.showsName && !appearance.name.isEmpty || appearance.isMuted else { return }
         // The label is readable in small tiles and modest in large ones.
-        let scale = Double(canvasHeight) / 720
+        let scale = Double(side) / 720
         let fontSize = TextRenderer.labelSize(
             nearest: max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)))
         let key = TextRenderer.Key.label(
@@ -124,10 +125,10 @@ struct TilePainter {
             y: tile.y + (tile.height - overlay.height) / 2 & ~1)
     }
 
-    /// Draws the border inside the tile, 4 pixels wide on a canvas of 720 lines. The width is even, so that chroma and
+    /// Draws the border inside the tile, 4 pixels wide on a canvas whose shorter side has 720. The width is even, so that chroma and
     /// luma end at the same pixel.
     private func border(_ frame: PixelRectangle, on canvas: Picture) {
-        let thickness = max(2, canvasHeight / 360 * 2)
+        let thickness = max(2, side / 360 * 2)
         guard frame.width > 2 * thickness, frame.height > 2 * thickness else { return }
         let bottom = frame.y + frame.height - thickness
         canvas.fill(PixelRectangle(x: frame.x, y: frame.y, width: frame.width, height: thickness), style.speaking)

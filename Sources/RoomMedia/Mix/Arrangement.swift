@@ -1,12 +1,13 @@
 import Mixing
 
-/// The tiles of one view. They follow the scene, and move only when the members, the speaker or the layout changed. A
+/// The tiles and other parts of one view. They follow the scene, and move only when the members, the speaker or the layout changed. A
 /// value; a room whose output nobody takes has no more than this.
 struct Arrangement {
     let view: ViewID
-    private(set) var tiles: [Tile] = []
+    private(set) var arranged = Arranged()
     private var members: [LayoutMember] = []
     private(set) var layout: Layout?
+    private var viewer: String?
 
     init(of view: ViewID) { self.view = view }
 
@@ -15,13 +16,16 @@ struct Arrangement {
     /// - Parameter aspect: the width of a participant's picture by its height.
     mutating func follow(_ scene: Scene, aspect: (String) -> Double) -> Bool {
         guard let layout = scene.views[view]?.layout else { return false }
+        let viewer = scene.views[view]?.viewer
         let members = scene.layoutMembers(for: view) { Self.coarse(aspect($0)) }
-        guard members != self.members || layout != self.layout else { return false }
+        guard members != self.members || layout != self.layout || viewer != self.viewer else { return false }
         self.members = members
         self.layout = layout
-        let tiles = layout.arrange(members, canvasWidth: scene.width, canvasHeight: scene.height, previous: self.tiles)
-        defer { self.tiles = tiles }
-        return tiles != self.tiles
+        self.viewer = viewer
+        let old = arranged.tiles
+        arranged = layout.arrange(
+            members, canvasWidth: scene.width, canvasHeight: scene.height, previous: old, viewer: viewer)
+        return arranged.tiles != old
     }
 
     /// Senders change their size in small steps as their link changes, so the aspect ratio is rounded to eighths: only
@@ -32,7 +36,7 @@ struct Arrangement {
     func info(width: Int, height: Int) -> TilesInfo {
         TilesInfo(
             width: width, height: height,
-            tiles: tiles.map {
+            tiles: arranged.tiles.map {
                 TilesInfo.Tile(
                     participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
             })

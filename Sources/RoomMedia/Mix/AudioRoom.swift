@@ -20,6 +20,8 @@ package struct Speakers: Hashable, Sendable {
     package var ranks: [String] = []
     /// Everyone who speaks now.
     package var speaking: Set<String> = []
+    /// Everyone who ever spoke, by the loudness of the last seconds, the loudest first.
+    package var loudest: [String] = []
 }
 
 /// The audio of one room. Confined to the audio thread.
@@ -74,6 +76,7 @@ final class AudioRoom {
     private var levellers: [String: VoiceLeveller] = [:]
     private var audible = AudibleVoices()
     private var detector = SpeakerDetector()
+    private var loudness = LoudnessRanks()
     private var speakers = Speakers()
     private var encoders: [EncoderKey: OpusEncoder] = [:]
     private var lastUse: [EncoderKey: Instant] = [:]
@@ -221,7 +224,9 @@ final class AudioRoom {
         var levels: [String: Double] = [:]
         for id in seats.keys { levels[id] = mixer.levels[id] ?? LevelMeter.silence }
         detector.update(levels: levels, at: now)
-        let heard = Speakers(active: detector.active, ranks: detector.ranks, speaking: detector.speaking)
+        loudness.update(levels: levels, speaking: detector.speaking, at: now)
+        let heard = Speakers(
+            active: detector.active, ranks: detector.ranks, speaking: detector.speaking, loudest: loudness.order)
         if heard != speakers {
             speakers = heard
             speakersChanged(heard)

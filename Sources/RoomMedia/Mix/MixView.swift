@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import Glibc
 import Mixing
 package import Synchronization
 import Threads
@@ -18,6 +19,7 @@ package final class MixView: Sendable {
     private struct Canvas {
         var compositor: Compositor
         var arrangement: Arrangement
+        var clock = PictureClock()
         var generation: UInt64 = 0
         var picture: Picture?
         var pools: [Int: PicturePool] = [:]
@@ -106,7 +108,9 @@ package final class MixView: Sendable {
 
         let people = Dictionary(scene.people.map { ($0.id, $0) }) { first, _ in first }
         var trace = PictureTrace(composed: MonotonicClock.now())
-        let changed = canvas.value.compositor.compose(tiles: canvas.value.arrangement.tiles) { id in
+        let changed = canvas.value.compositor.compose(
+            canvas.value.arrangement.arranged, words: canvas.value.clock.words(room: scene.room, at: time(nil))
+        ) { id in
             let view = intakes[id]?.view(at: tick)
             if let view, let origin = view.origin,
                 canvas.value.composed.updateValue(view.generation, forKey: id) != view.generation

@@ -17,6 +17,12 @@ package struct Scene: Sendable {
         package var gain: Float
         /// The participant whose audio the mix leaves out: itself, or the one for whom it stands.
         package var hearsAs: String
+        package var role = LayoutMember.Role.participant
+        /// The identity in the participant's token.
+        package var externalID: String?
+        /// Ascending in the order of pins and of the beginnings of presentations.
+        package var pinOrder = 0
+        package var presentOrder = 0
 
         package init(
             id: String, name: String, isShown: Bool, sendsVideo: Bool, sendsAudio: Bool, isMuted: Bool, hand: Bool,
@@ -41,8 +47,10 @@ package struct Scene: Sendable {
     package struct View: Sendable {
         /// nil: no layout has the chosen name, and the tiles stay.
         package var layout: Layout?
-        /// nil: the persons' own `isPinned`.
+        /// In their order; nil: the persons' own `isPinned`.
         package var pins: [String]?
+        /// The participant for whom alone the view is made; nil for a view that several may take.
+        package var viewer: String?
 
         package init(layout: Layout? = nil, pins: [String]? = nil) {
             self.layout = layout
@@ -57,6 +65,9 @@ package struct Scene: Sendable {
     package var views: [ViewID: View]
     package var speaker: String?
     package var speakerRanks: [String: Int] = [:]
+    package var loudnessRanks: [String: Int] = [:]
+    /// The room's name, as its picture shows it.
+    package var room = ""
 
     package init(
         width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View],
@@ -79,10 +90,18 @@ package struct Scene: Sendable {
     func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
         let pins = views[view]?.pins
         return people.filter(\.isShown).map { person in
-            LayoutMember(
+            var member = LayoutMember(
                 id: person.id, isSpeaker: person.id == speaker, speakerRank: speakerRanks[person.id],
-                isPresenting: person.isPresenting, isPinned: pins?.contains(person.id) ?? person.isPinned,
-                hasVideo: person.sendsVideo, aspectRatio: aspect(person.id), joinOrder: person.joinOrder)
+                isPresenting: person.isPresenting, hasVideo: person.sendsVideo, aspectRatio: aspect(person.id),
+                joinOrder: person.joinOrder)
+            member.name = person.name
+            member.role = person.role
+            member.externalID = person.externalID
+            member.loudnessRank = loudnessRanks[person.id]
+            member.presentOrder = person.presentOrder
+            member.pinOrder =
+                if let pins { pins.firstIndex(of: person.id) } else { person.isPinned ? person.pinOrder : nil }
+            return member
         }
     }
 }

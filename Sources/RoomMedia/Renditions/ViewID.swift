@@ -9,7 +9,7 @@ package enum ViewID: Hashable, Sendable {
 package struct PersonalView: Hashable, Sendable {
     /// The layout's name: here only a part of the view's identity.
     package var layout: String
-    /// Sorted.
+    /// In their order, each once.
     package var pins: [String]
 
     package init(layout: String, pins: [String]) {

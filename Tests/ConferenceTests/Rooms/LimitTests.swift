@@ -173,7 +173,7 @@ struct LimitTests {
             let seats = try (0..<6).map { _ in try join(conference, "r") }
             let pins = [seats[0].id, seats[1].id]
             try seats[0].setLayout("speaker", scope: .me, pins: pins)
-            try seats[1].setLayout("speaker", scope: .me, pins: pins.reversed() + pins)
+            try seats[1].setLayout("speaker", scope: .me, pins: pins + pins)
             try seats[2].setLayout("speaker", scope: .me)
             #expect(conference.registry["r"]?.read { $0.scene { _ in nil }.views.count } == 3, "the room's and two")
             #expect { try seats[3].setLayout("single", scope: .me) } throws: {

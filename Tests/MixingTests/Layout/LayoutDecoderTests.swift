@@ -49,6 +49,26 @@ import Testing
                 "x.json:2:10: no rule fits 1 person; add a last rule without \"when\""
             ),
             (
+                "HEAD\"rules\": [{\"when\": {\"canvas\": \"landscape\"}, \"regions\": [{\"kind\": \"slot\"}]}]}",
+                "x.json:2:10: no rule fits 1 person on a portrait canvas; add a last rule without \"when\""
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"reserved\": {\"role\": \"moderater\"}}]}]}",
+                "x.json:2:62: \"role\" is \"moderater\"; did you mean \"moderator\"?"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"slot\", \"reserved\": {\"name\": \"A\", \"id\": \"b\"}}]}]}",
+                "x.json:2:53: \"reserved\" must say one thing; write {\"name\": \"…\"}, {\"id\": \"…\"} or {\"role\": \"…\"}, or a list of these"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"text\", \"text\": \"{rom}\"}]}]}",
+                "x.json:2:49: the placeholder \"{rom}\"; did you mean \"{room}\"?"
+            ),
+            (
+                "HEAD\"order\": \"nam\", \"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}]}",
+                "x.json:2:10: \"order\" is \"nam\"; did you mean \"name\"?"
+            ),
+            (
                 "{\"name\": \"x\", \"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}]}",
                 "x.json:1:1: the layout has no \"description\"; add it"
             ),
@@ -84,8 +104,8 @@ import Testing
         #expect(keys(root) == Set(LayoutDecoder.layoutKeys))
         for (name, expected) in [
             ("rule", LayoutDecoder.ruleKeys), ("condition", LayoutDecoder.conditionKeys),
-            ("slot", LayoutDecoder.slotKeys),
-            ("grid", LayoutDecoder.gridKeys), ("strip", LayoutDecoder.stripKeys),
+            ("slot", RegionDecoder.slotKeys), ("grid", RegionDecoder.gridKeys), ("strip", RegionDecoder.stripKeys),
+            ("text", RegionDecoder.textKeys), ("reservation", RegionDecoder.reservationKeys),
         ] {
             #expect(keys(root["$defs"]?[name]) == Set(expected), "\(name)")
         }

@@ -14,7 +14,8 @@ import Testing
         #expect(TextRenderer.shared.unknownGlyphCount(in: name) == 0)
         let label = try #require(
             TextRenderer.shared.overlay(.label(text: name, fontSize: 16, maxWidth: 300, isMuted: false)))
-        let empty = try #require(TextRenderer.shared.overlay(.plain(text: name, fontSize: 30)))
+        let empty = try #require(
+            TextRenderer.shared.overlay(.line(text: name, fontSize: 30, maxWidth: 4000, colour: Colour(0xFFFFFF))))
         #expect(label.width <= 300 && label.width > 30)
         #expect(empty.coverage > 0.03)
     }

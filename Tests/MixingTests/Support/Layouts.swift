@@ -7,7 +7,7 @@ func people(_ count: Int, speaker: Int? = nil, presenter: Int? = nil, pinned: In
     (1...max(count, 1)).prefix(count).map {
         LayoutMember(
             id: "\($0)", isSpeaker: $0 == speaker, speakerRank: $0 == speaker ? 0 : nil, isPresenting: $0 == presenter,
-            isPinned: $0 == pinned, joinOrder: $0)
+            pinOrder: $0 == pinned ? 0 : nil, joinOrder: $0)
     }
 }
 

@@ -69,7 +69,7 @@ struct SoakPlan: Sendable {
     var visits: [Visit] = []
     var requests: [(at: Double, what: Request)] = []
 
-    private static let layouts = ["speaker", "grid", "filmstrip", "sidebar", "side-by-side", "picture-in-picture"]
+    private static let layouts = ["speaker", "grid", "presentation", "single", "side-by-side", "picture-in-picture"]
     private static let badLinks = [
         LinkConditions(delay: .milliseconds(40), rate: .kilobits(220)),
         LinkConditions(delay: .milliseconds(60), loss: .random(0.05), rate: .kilobits(120)),

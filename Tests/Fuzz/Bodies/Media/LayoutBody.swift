@@ -21,14 +21,17 @@ enum LayoutBody {
             let members = (0..<count).map { index in
                 LayoutMember(
                     id: "\(index)", isSpeaker: index == 2, speakerRank: index % 3 == 0 ? index : nil,
-                    isPresenting: index == 4, isPinned: index == 5,
+                    isPresenting: index == 4, pinOrder: index == 5 ? 0 : nil,
                     hasVideo: index % 4 != 3,
                     aspectRatio: index % 5 == 4 ? 0.5 : 1.5, joinOrder: index)
             }
-            let tiles = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: [])
+            let arranged = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: [], viewer: "1")
+            let tiles = arranged.tiles
             check(tiles, width, height)
+            for ornament in arranged.ornaments { _ = PictureWords(room: "r").text(of: ornament, in: arranged) }
             check(
-                layout.arrange(Array(members.reversed()), canvasWidth: height, canvasHeight: width, previous: tiles),
+                layout.arrange(Array(members.reversed()), canvasWidth: height, canvasHeight: width, previous: tiles)
+                    .tiles,
                 height, width)
         }
         work.weigh()
@@ -57,7 +60,8 @@ enum LayoutBody {
     private static let words = [
         "\"name\"", "\"rules\"", "\"when\"", "\"people\"", "\"presenting\"", "\"pinned\"", "\"regions\"", "\"kind\"",
         "\"slot\"", "\"grid\"",
-        "\"strip\"", "\"roles\"", "\"columns\"",
+        "\"strip\"", "\"text\"", "\"{room}\"", "\"reserved\"", "\"order\"", "\"more\"", "\"canvas\"", "\"portrait\"",
+        "\"self\"", "\"hide\"", "\"withoutVideo\"", "\"roles\"", "\"columns\"",
         "\"auto\"", "\"aspect\"", "\"16:9\"", "\"maxTiles\"", "\"gap\"", "\"background\"", "\"#14171c\"", "\"fit\"",
         "\"direction\"", "\"align\"",
         "\"z\"", "\"radius\"", "1e308", "-0",

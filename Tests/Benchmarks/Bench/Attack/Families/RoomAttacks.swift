@@ -13,7 +13,7 @@ enum RoomAttacks {
             "12 participants of a room where the picture moves, who change their own layout 10 times a second each.",
             prepare: { _ = try DecodeBombs.noise.get() }
         ) { context in
-            let names = ["grid", "speaker", "single", "sidebar", "filmstrip", "side-by-side"]
+            let names = ["grid", "speaker", "single", "presentation", "picture-in-picture", "side-by-side"]
             context.spawn { try DecodeAttacks.send($0, DecodeBombs.noise, perSecond: 30, as: 30, room: "views") }
             for number in 1...12 {
                 context.spawn { context in
@@ -41,7 +41,7 @@ enum RoomAttacks {
                 context.spawn { context in
                     let intruder = try context.enter("views", as: number) { $0.hasTransportFeedback = false }
                     try intruder.wire.send([
-                        "type": "layout", "name": number % 2 == 0 ? "speaker" : "sidebar", "scope": "me",
+                        "type": "layout", "name": number % 2 == 0 ? "speaker" : "presentation", "scope": "me",
                         "pin": [intruder.wire.id],
                     ])
                     try intruder.run(context, every: .milliseconds(100)) { _ throws(WireError) in

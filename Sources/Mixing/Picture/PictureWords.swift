@@ -1,0 +1,31 @@
+/// What the placeholders of a layout's texts stand for, apart from the people in the picture.
+public struct PictureWords: Hashable, Sendable {
+    public var room: String
+    public var time: String
+    public var date: String
+
+    public init(room: String = "", time: String = "", date: String = "") {
+        self.room = room
+        self.time = time
+        self.date = date
+    }
+
+    /// The text that an ornament shows; nil: nothing.
+    func text(of ornament: Ornament, in arranged: Arranged) -> String? {
+        switch ornament.content {
+        case .more:
+            return "+\(arranged.hidden)\(arranged.hiddenSpeaker.map { "\n\($0)" } ?? "")"
+        case .text(let text):
+            return text.filled { placeholder in
+                switch placeholder {
+                case .room: room
+                case .time: time
+                case .date: date
+                case .people: "\(arranged.people)"
+                case .more: arranged.hidden > 0 ? "+\(arranged.hidden)" : ""
+                case .speaker: arranged.hiddenSpeaker ?? ""
+                }
+            }
+        }
+    }
+}

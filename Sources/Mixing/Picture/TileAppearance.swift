@@ -1,0 +1,66 @@
+public import Basics
+public import Codecs
+
+/// The content of a participant's tile.
+public struct TileAppearance: Sendable {
+    /// Whether the picture is live.
+    public enum State: Sendable, Hashable {
+        case live
+        /// The last picture, dimmed and marked, because no new one was received for a while.
+        case frozen
+        /// Initials instead of a picture.
+        case avatar
+    }
+
+    public var name: String
+    /// The newest picture; nil shows the avatar.
+    public var picture: Picture?
+    /// How the picture must be rotated for display.
+    public var rotation: Rotation
+    /// A number that changes with every new picture.
+    public var pictureGeneration: UInt64
+    public var state: State
+    public var isSpeaking: Bool
+    public var isMuted: Bool
+    public var handRaised: Bool
+
+    public init(
+        name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0,
+        state: State = .live,
+        isSpeaking: Bool = false, isMuted: Bool = false, handRaised: Bool = false
+    ) {
+        self.name = name
+        self.picture = picture
+        self.rotation = rotation
+        self.pictureGeneration = pictureGeneration
+        self.state = state
+        self.isSpeaking = isSpeaking
+        self.isMuted = isMuted
+        self.handRaised = handRaised
+    }
+}
+
+/// The state that determines a tile's pixels, apart from its place.
+struct Look: Equatable {
+    var name: String
+    var showsPicture: Bool
+    var generation: UInt64
+    var rotation: Rotation
+    var state: TileAppearance.State
+    var isSpeaking: Bool
+    var isMuted: Bool
+    var handRaised: Bool
+
+    init(_ appearance: TileAppearance) {
+        let showsPicture = appearance.picture != nil && appearance.state != .avatar
+        name = appearance.name
+        // New pictures behind an avatar are not visible.
+        self.showsPicture = showsPicture
+        generation = showsPicture ? appearance.pictureGeneration : 0
+        rotation = showsPicture ? appearance.rotation : .none
+        state = showsPicture ? appearance.state : .avatar
+        isSpeaking = appearance.isSpeaking
+        isMuted = appearance.isMuted
+        handRaised = appearance.handRaised
+    }
+}
