@@ -37,11 +37,17 @@ static const unsigned char devices_js[] = {
 static const unsigned char elements_js[] = {
 #embed "../Gateway/Web/elements.js"
 };
+static const unsigned char files_js[] = {
+#embed "../Gateway/Web/files.js"
+};
 static const unsigned char hosts_js[] = {
 #embed "../Gateway/Web/hosts.js"
 };
 static const unsigned char icon_svg[] = {
 #embed "../Gateway/Web/icon.svg"
+};
+static const unsigned char invite_js[] = {
+#embed "../Gateway/Web/invite.js"
 };
 static const unsigned char layouts_js[] = {
 #embed "../Gateway/Web/layouts.js"
@@ -52,6 +58,9 @@ static const unsigned char line_js[] = {
 static const unsigned char lobby_js[] = {
 #embed "../Gateway/Web/lobby.js"
 };
+static const unsigned char news_js[] = {
+#embed "../Gateway/Web/news.js"
+};
 static const unsigned char people_js[] = {
 #embed "../Gateway/Web/people.js"
 };
@@ -61,11 +70,23 @@ static const unsigned char pickers_js[] = {
 static const unsigned char picture_js[] = {
 #embed "../Gateway/Web/picture.js"
 };
+static const unsigned char reactions_js[] = {
+#embed "../Gateway/Web/reactions.js"
+};
+static const unsigned char roominfo_js[] = {
+#embed "../Gateway/Web/roominfo.js"
+};
 static const unsigned char roster_js[] = {
 #embed "../Gateway/Web/roster.js"
 };
+static const unsigned char self_js[] = {
+#embed "../Gateway/Web/self.js"
+};
 static const unsigned char sending_js[] = {
 #embed "../Gateway/Web/sending.js"
+};
+static const unsigned char settings_js[] = {
+#embed "../Gateway/Web/settings.js"
 };
 static const unsigned char show_js[] = {
 #embed "../Gateway/Web/show.js"
@@ -76,8 +97,14 @@ static const unsigned char side_js[] = {
 static const unsigned char signalling_js[] = {
 #embed "../Gateway/Web/signalling.js"
 };
+static const unsigned char stage_js[] = {
+#embed "../Gateway/Web/stage.js"
+};
 static const unsigned char tessera_js[] = {
 #embed "../Gateway/Web/tessera.js"
+};
+static const unsigned char voice_js[] = {
+#embed "../Gateway/Web/voice.js"
 };
 static const unsigned char words_de_json[] = {
 #embed "../Gateway/Web/words.de.json"
@@ -103,20 +130,29 @@ static const struct web_asset assets[] = {
     ASSET("controls.js", controls_js),
     ASSET("devices.js", devices_js),
     ASSET("elements.js", elements_js),
+    ASSET("files.js", files_js),
     ASSET("hosts.js", hosts_js),
     ASSET("icon.svg", icon_svg),
+    ASSET("invite.js", invite_js),
     ASSET("layouts.js", layouts_js),
     ASSET("line.js", line_js),
     ASSET("lobby.js", lobby_js),
+    ASSET("news.js", news_js),
     ASSET("people.js", people_js),
     ASSET("pickers.js", pickers_js),
     ASSET("picture.js", picture_js),
+    ASSET("reactions.js", reactions_js),
+    ASSET("roominfo.js", roominfo_js),
     ASSET("roster.js", roster_js),
+    ASSET("self.js", self_js),
     ASSET("sending.js", sending_js),
+    ASSET("settings.js", settings_js),
     ASSET("show.js", show_js),
     ASSET("side.js", side_js),
     ASSET("signalling.js", signalling_js),
+    ASSET("stage.js", stage_js),
     ASSET("tessera.js", tessera_js),
+    ASSET("voice.js", voice_js),
     ASSET("words.de.json", words_de_json),
     ASSET("words.en.json", words_en_json),
     ASSET("words.js", words_js),

@@ -18,7 +18,7 @@ const PATIENCE = 10;
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `recording`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `changed` (what is sent), `role` (role), `muted` and `asked` (the id of who did it), `problem` ({code, …});
-/// - the line: `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
+/// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
   /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
   /// `role`, `layout`, `view`.
@@ -36,6 +36,8 @@ export class Call extends EventTarget {
     [this.view, this.views] = ['main', []];
     /// {locked, layoutLocked, admit, pin}; empty on a server that has no such settings.
     this.settings = {};
+    /// full; less: a small picture; audio: none.
+    this.data = 'full';
     /// Who waits to be let in, for moderators.
     this.waiting = [];
     this.role = request.role ?? 'participant';
@@ -146,6 +148,7 @@ export class Call extends EventTarget {
     this.stream.getTracks().forEach(track => this.stream.removeTrack(track));
     const connection = this.connection = this.sending.connection = new Connection(
       this.signalling, iceServers, { audio: this.sending.audioTrack, video: this.sending.videoTrack }, this.stream);
+    if (this.data !== 'full') connection.saveData(this.data);
     this.line = new Line(connection.pc);
     this.channel.open(connection.pc);
     connection.addEventListener('remote', () => this.emit('stream'));
@@ -249,6 +252,14 @@ export class Call extends EventTarget {
 
   /// Sends a message to everyone, or to one participant.
   chat(text, to) { this.send({ type: 'chat', text, ...(to ? { to } : {}) }); }
+
+  /// `data`: full; less: a small picture both ways; audio: no picture from the server, and the camera off.
+  async saveData(data) {
+    this.data = data;
+    if (data === 'audio' && this.sending.video) await this.sending.toggleVideo();
+    await this.connection?.saveData(data);
+    this.emit('data');
+  }
 
   /// `action`: start, pause, resume or stop.
   record(action) { this.send({ type: 'record', action }); }

@@ -5,11 +5,18 @@ const ANSWER_WITHIN = 6000;
 // The server reports the link once a second.
 const SILENCE_LIMIT = 8000;
 
+// What the server may send where data is to be saved: enough for a small picture and the sound.
+const SAVING_RATE = 200_000;
+// What the camera sends then, and how much smaller its picture is.
+const SAVING_CAMERA = { maxBitrate: 150_000, scaleResolutionDownBy: 2 };
+
 export class Connection extends EventTarget {
   /// `remote`: the stream that takes the tracks from the server.
   constructor(signalling, iceServers, { audio, video }, remote) {
     super();
     this.signalling = signalling;
+    /// full, less or audio.
+    this.data = 'full';
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
     const streams = [new MediaStream()];
     this.audio = this.pc.addTransceiver(audio ?? 'audio', { direction: 'sendrecv', streams });
@@ -36,10 +43,30 @@ export class Connection extends EventTarget {
     }
     this.isWaiting = true;
     await this.pc.setLocalDescription(await this.pc.createOffer(options));
-    this.signalling.send({ type: 'offer', sdp: this.pc.localDescription.sdp }, false);
+    this.signalling.send({ type: 'offer', sdp: this.withCeiling(this.pc.localDescription.sdp) }, false);
     // A socket can be dead without an event: a missing answer is the sign.
     clearTimeout(this.answerTimer);
     this.answerTimer = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
+  }
+
+  /// The offer with the most that the server may send (RFC 3890): browsers write no such line.
+  withCeiling(sdp) {
+    return this.data === 'less' ? sdp.replace(/^m=video .*\r\n(?:c=.*\r\n)?/m, `$&b=TIAS:${SAVING_RATE}\r\n`) : sdp;
+  }
+
+  /// `full`; `less`: a smaller picture both ways; `audio`: no picture from the server.
+  async saveData(data) {
+    if (data === this.data) return;
+    this.data = data;
+    this.video.direction = data === 'audio' ? 'sendonly' : 'sendrecv';
+    const parameters = this.video.sender.getParameters();
+    for (const encoding of parameters.encodings ?? []) {
+      delete encoding.maxBitrate;
+      encoding.scaleResolutionDownBy = 1;
+      if (data !== 'full') Object.assign(encoding, SAVING_CAMERA);
+    }
+    await this.video.sender.setParameters(parameters).catch(() => {});
+    await this.offer();
   }
 
   async answered(sdp) {

@@ -34,6 +34,23 @@ export async function listDevices(device) {
   return devices.filter(each => each.kind === kind && each.deviceId).map(({ deviceId, label }) => ({ id: deviceId, label }));
 }
 
+/// Reports the devices that were plugged in and unplugged, as [{device, id, label}] each. Returns a function that stops
+/// this.
+export async function watchDevices(report) {
+  const list = async () => (await Promise.all(['camera', 'microphone', 'loudspeaker'].map(
+    async device => (await listDevices(device)).map(each => ({ device, ...each }))))).flat();
+  const without = (all, others) => all.filter(one => !others.some(other => other.device === one.device && other.id === one.id));
+  let before = await list();
+  const changed = async () => {
+    const now = await list();
+    const [added, removed] = [without(now, before), without(before, now)];
+    before = now;
+    if (added.length || removed.length) report(added, removed);
+  };
+  navigator.mediaDevices?.addEventListener('devicechange', changed);
+  return () => navigator.mediaDevices?.removeEventListener('devicechange', changed);
+}
+
 /// Reports the level, 0 to 1, of a stream's audio ten times a second. Returns a function that stops this.
 export function watchLevel(stream, report) {
   if (!stream.getAudioTracks().length) return () => report(0);

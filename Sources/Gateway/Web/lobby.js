@@ -2,6 +2,7 @@
 
 import * as address from '/assets/address.js';
 import { fillPickers, remember, remembered } from '/assets/pickers.js';
+import { roomTyped, watchRoom } from '/assets/roominfo.js';
 import { watchLevel } from '/assets/tessera.js';
 import { explain, t } from '/assets/words.js';
 
@@ -14,6 +15,7 @@ export class Lobby {
     this.join = join;
     this.stopMeter = () => {};
     for (const id of ['camera', 'microphone']) $(id).onchange = () => { remember(id, $(id).value); this.preview(); };
+    $('room').oninput = roomTyped;
     $('join-form').onsubmit = event => {
       event.preventDefault();
       remember('name', $('name').value);
@@ -27,6 +29,7 @@ export class Lobby {
     $('name').value = address.query.get('name') ?? remembered('name');
     $('room').value = address.room ?? remembered('room');
     const opening = this.preview();
+    watchRoom();
     if (address.query.get('join') === '1' && $('room').value) {
       if (!$('name').value) $('name').value = t('guest');
       await opening;
@@ -44,6 +47,14 @@ export class Lobby {
     $('preview-note').textContent = [...problems.map(explain), ...(sending.cameraTrack || problems.length ? [] : [t('camera.isOff')])].join(' ');
     this.showLevel();
     await fillPickers($('camera'), $('microphone'), sending);
+  }
+
+  /// Something was plugged in or unplugged: a first camera or microphone is taken at once.
+  async devicesChanged() {
+    const { cameraTrack, audioTrack } = this.sending;
+    const isMissing = (track, id) => !track && $(id).value !== 'none';
+    if (isMissing(cameraTrack, 'camera') || isMissing(audioTrack, 'microphone')) await this.preview();
+    else await fillPickers($('camera'), $('microphone'), this.sending);
   }
 
   showLevel() {

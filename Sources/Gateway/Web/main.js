@@ -1,17 +1,23 @@
 // The page: it shows the lobby, the call or the end, and binds the elements to what they do.
 
 import * as address from '/assets/address.js';
-import { bindPictures, clearMessages } from '/assets/chat.js';
+import { clearMessages } from '/assets/chat.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
+import { bindFiles } from '/assets/files.js';
 import { bindHosts } from '/assets/hosts.js';
 import { openLayouts } from '/assets/layouts.js';
+import { bindInvitation, showInvitation } from '/assets/invite.js';
 import { Lobby } from '/assets/lobby.js';
 import { zoom } from '/assets/picture.js';
-import { fillPickers, remember } from '/assets/pickers.js';
+import { bindReactions } from '/assets/reactions.js';
+import { bindSelf } from '/assets/self.js';
+import { applySettings, bindSettings } from '/assets/settings.js';
 import { showCall } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
+import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { Call, Sending } from '/assets/tessera.js';
+import { bindPushToTalk, MutedSpeech } from '/assets/voice.js';
 import { explain, has, t, translate } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -53,7 +59,8 @@ function entered(room) {
   lobby.close();
   if (!address.isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${location.search}`);
   document.title = t('title', { room });
-  $('link').value = address.linkTo(room);
+  showInvitation(room);
+  applySettings(call);
   show('call');
   showSide(null);
   clearMessages();
@@ -88,25 +95,12 @@ $('line').onclick = toggleLineDetails;
 $('line-details').onclose = () => $('line').setAttribute('aria-expanded', 'false');
 $('open-layout').onclick = () => openLayouts(call);
 
-// ---- Settings
-
-$('open-settings').onclick = async () => {
-  await fillPickers($('call-camera'), $('call-microphone'), sending);
-  $('settings').showModal();
-};
-for (const [kind, device] of [['video', 'camera'], ['audio', 'microphone']]) {
-  $(`call-${device}`).onchange = () => {
-    remember(device, $(`call-${device}`).value);
-    sending.switchDevice(kind, $(`call-${device}`).value);
-  };
-}
-$('copy-link').onclick = async () => {
-  $('link').select();
-  // Without HTTPS there is no clipboard object, but the old command copies the selection.
-  const isCopied = await navigator.clipboard?.writeText($('link').value).then(() => true, () => false) || document.execCommand('copy');
-  $('copy-link').textContent = t(isCopied ? 'link.copied' : 'link.copyByHand');
-  setTimeout(() => { $('copy-link').textContent = t('link.copy'); }, 2000);
-};
+bindStage();
+bindReactions(() => call);
+bindSelf(sending);
+bindInvitation();
+bindSettings(sending, lobby, () => (call?.connection ? call : null));
+new MutedSpeech(sending);
 
 // ---- People and chat
 
@@ -119,7 +113,7 @@ $('chat-form').onsubmit = event => {
   call.chat(text, $('chat-to').value);
   $('chat-text').value = '';
 };
-bindPictures(() => call.seat);
+bindFiles(() => call);
 
 // ---- The picture
 
@@ -143,6 +137,10 @@ addEventListener('keydown', event => {
   }
   if ($('call').hidden || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select, textarea')) return;
   const action = { m: 'toggleAudio', v: 'toggleVideo', h: 'toggleHand' }[event.key];
-  if (action) sending[action]();
+  if (action && !(call.isViewer && action !== 'toggleHand')) sending[action]();
+  if (event.key === 'f') toggleFullScreen();
 });
+bindPushToTalk(sending, () => !$('call').hidden && !call.isViewer);
+// A press of the space bar speaks, and does not press again the button that was clicked last.
+document.querySelector('.bar').addEventListener('click', event => { if (event.detail) event.target.closest('[id^=toggle-]')?.blur(); });
 openLobby();

@@ -15,6 +15,13 @@ async function fill(select, device, chosen) {
   if (options.some(option => option.value === chosen)) select.value = chosen;
 }
 
+/// Fills a <select> with the loudspeakers, the remembered one chosen.
+export async function fillLoudspeakers(select) {
+  const options = (await listDevices('loudspeaker')).map(({ id, label }, index) => new Option(label || t('device.number', { number: index + 1 }), id));
+  select.replaceChildren(...(options.length ? options : [new Option(t('device.default'), '')]));
+  if (options.some(({ value }) => value === remembered('loudspeaker'))) select.value = remembered('loudspeaker');
+}
+
 /// Fills two <select>s with the devices, those in use chosen.
 export async function fillPickers(camera, microphone, sending) {
   const inUse = (track, device) => track?.getSettings().deviceId ?? (remembered(device) || 'none');

@@ -141,15 +141,32 @@ export class Sending extends EventTarget {
     this.emit('changed');
   }
 
+  /// Changes between the cameras of the front and the back.
+  async flipCamera() {
+    this.facing = (this.facing ?? this.cameraTrack?.getSettings().facingMode) === 'environment' ? 'user' : 'environment';
+    // Many phones open one camera at a time.
+    this.remove('video');
+    const opened = await openDevices({ microphone: 'none', facing: this.facing });
+    const track = opened.stream.getVideoTracks()[0] ?? null;
+    if (track) this.add(track);
+    this.video = Boolean(track);
+    if (!this.screen) await this.connection?.sendVideo(track);
+    if (!track) this.emit('problem', opened.problems[0]);
+    this.emit('changed');
+  }
+
   /// Replaces the device of a kind ('audio' or 'video') during a call by the one with this id; 'none': by nothing.
   async switchDevice(kind, id) {
     this.wanted[kind === 'video' ? 'camera' : 'microphone'] = id;
     const opened = await openDevices(kind === 'video' ? { camera: id, microphone: 'none' } : { microphone: id, camera: 'none' });
     const track = opened.stream.getTracks()[0] ?? null;
     if (!track && id !== 'none') return this.emit('problem', opened.problems[0]);
+    // Who is muted stays so with another microphone.
+    const isMuted = kind === 'audio' && !this.audio && Boolean(this.audioTrack);
     this.remove(kind);
     if (track) this.add(track);
-    this[kind] = Boolean(track);
+    this[kind] = Boolean(track) && !isMuted;
+    if (track) track.enabled = this[kind];
     if (kind === 'audio') await this.connection.sendAudio(track);
     else if (!this.screen) await this.connection.sendVideo(track);
     this.emit('changed');

@@ -3,10 +3,16 @@
 import { addMessage } from '/assets/chat.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
+import { showFile } from '/assets/files.js';
 import { showHosts } from '/assets/hosts.js';
+import { showAlone } from '/assets/invite.js';
+import { watchNews } from '/assets/news.js';
 import { showNames } from '/assets/picture.js';
+import { showReaction } from '/assets/reactions.js';
 import { showPeople } from '/assets/roster.js';
+import { showSelf } from '/assets/self.js';
 import { isChatOpen, unread } from '/assets/side.js';
+import { showData } from '/assets/stage.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -17,6 +23,12 @@ export function showCall(call) {
   const nameOf = id => call.people.find(id)?.name ?? t('host.somebody');
   on('people speaker view role', () => { showPeople(call); names(); });
   on('tiles', names);
+  on('people', () => showAlone(call));
+  on('changed entered', () => showSelf(call.sending));
+  on('data entered', () => showData(call));
+  on('reaction', ({ from, reaction }) => showReaction(nameOf(from), reaction));
+  on('file', file => { if (showFile(file, nameOf(file.from)) && !isChatOpen() && file.from !== call.id) unread(); });
+  watchNews(call);
   on('people room role waitingPeople', () => showHosts(call));
   on('changed entered role room', () => showControls(call));
   on('recording', () => showRecording(call));

@@ -5,7 +5,8 @@ import { Call } from './call.js';
 import { Sending } from './sending.js';
 
 export { Call, Sending };
-export { listDevices, watchLevel } from './devices.js';
+export { MAX_FILE_BYTES, REACTIONS } from './channel.js';
+export { listDevices, watchDevices, watchLevel } from './devices.js';
 
 /// Joins a room and returns the `Call` once the server has let the user in. `camera` and `microphone`: whether to open
 /// them, or a device's id. All other options are those of `Call`. Rejects with an Error that has the server's `code`.

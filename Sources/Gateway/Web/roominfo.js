@@ -1,0 +1,41 @@
+// The room as the lobby shows it: who is in, and whether it is being recorded.
+
+import * as address from '/assets/address.js';
+import { t } from '/assets/words.js';
+
+const $ = id => document.getElementById(id);
+const EVERY = 10_000, TYPING = 500;
+const MAX_NAMES = 5;
+let timer = null, asked = 0;
+
+/// Starts to look at the room whose name is in the form; ends with the lobby.
+export function watchRoom(delay = 0) {
+  clearTimeout(timer);
+  if ($('lobby').hidden) return;
+  timer = setTimeout(async () => {
+    const number = ++asked;
+    const info = await look($('room').value.trim());
+    if (number === asked) show(info);
+    watchRoom(EVERY);
+  }, delay);
+}
+
+export const roomTyped = () => watchRoom(TYPING);
+
+/// What the server tells of a room; {} where there is none yet, null where it tells nothing.
+async function look(room) {
+  if (!room || !$('room').validity.valid) return null;
+  const headers = address.token() ? { Authorization: `Bearer ${address.token()}` } : {};
+  const answer = await fetch(`/api/rooms/${encodeURIComponent(room)}`, { headers }).catch(() => null);
+  if (answer?.status === 404) return {};
+  return answer?.ok ? answer.json().catch(() => null) : null;
+}
+
+function show(info) {
+  const names = (info?.participants ?? []).filter(({ role }) => role !== 'viewer').map(({ name }) => name);
+  const more = names.length - MAX_NAMES;
+  $('room-people').textContent = !info ? ''
+    : !names.length ? t('room.empty')
+      : more > 0 ? t('room.peopleMore', { names: names.slice(0, MAX_NAMES).join(', '), count: more }) : t('room.people', { names: names.join(', ') });
+  $('room-recorded').hidden = !info?.recording;
+}
