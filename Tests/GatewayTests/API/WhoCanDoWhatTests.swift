@@ -227,13 +227,10 @@ import Testing
         settings.media.tcp = []
         settings.recording.directory = directory.path
         settings.layoutsDirectory = directory.file("layouts")
-<<<<<<< HEAD
         // A machine that runs other tests too is overloaded, which would refuse rooms.
         settings.savesWorkWhenOverloaded = false
-=======
         settings.limits.rooms = 1000
         settings.limits.seats = 3000
->>>>>>> c003a97 (Conference, Gateway: roles that mean something, PIN, waiting room, stage)
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
         #expect(!WhoCanDoWhatTests.messages.isEmpty)
