@@ -26,7 +26,7 @@ public final class Conference: Sendable {
     let recordingService: RecordingService
     let chat: ChatService
     let moderation: ModerationService
-    private let waiting: WaitingService
+    let waiting: WaitingService
     let control = ControlThread()
     let statistics = ServerStatistics()
     private let layoutService: LayoutService

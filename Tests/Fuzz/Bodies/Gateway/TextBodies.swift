@@ -46,6 +46,8 @@ enum TextBodies {
                 #"{"type":"layout","name":"grid","scope":"me","pin":["a","b"]}"#,
                 #"{"type":"present","on":true}"#, #"{"type":"chat","text":"\ud83d\ude00","to":"a"}"#,
                 #"{"type":"record","action":"start"}"#,
+                #"{"type":"moderate","action":"volume","participant":"a","role":"viewer","volume":1.5}"#,
+                #"{"type":"room","locked":true,"layoutLocked":false,"admit":"moderator","pin":"2718"}"#,
                 #"{"type":"leave"}"#,
             ].map { Array($0.utf8) }
         }
