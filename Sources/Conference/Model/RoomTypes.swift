@@ -148,8 +148,16 @@ public struct RenditionInfo: Hashable, Sendable {
 }
 
 public struct LayoutInfo: Hashable, Sendable {
+    /// A part of the canvas, in fractions of its width and height.
+    public struct Frame: Hashable, Sendable {
+        public var x, y, width, height: Double
+    }
+
     public var name: String
     public var description: String
+    /// The tiles of an example, the lowest first: five people on a canvas of 16:9, of whom one shares a screen and
+    /// speaks.
+    public var example: [Frame] = []
 
     /// Whether a layout can have this name.
     public static func isName(_ text: String) -> Bool { Layout.isName(text) }

@@ -17,7 +17,28 @@ final class LayoutService: Sendable {
         self.logger = logger
     }
 
-    var all: [LayoutInfo] { library.all.map { LayoutInfo(name: $0.name, description: $0.description) } }
+    var all: [LayoutInfo] {
+        library.all.map { LayoutInfo(name: $0.name, description: $0.description, example: Self.example(of: $0)) }
+    }
+
+    private static func example(of layout: Layout) -> [LayoutInfo.Frame] {
+        let width = 1280, height = 720
+        var members: [LayoutMember] = []
+        for index in 0..<5 {
+            members.append(
+                LayoutMember(
+                    id: String(index), isSpeaker: index == 0, speakerRank: index, isPresenting: index == 0,
+                    joinOrder: index))
+        }
+        let tiles = layout.arrange(members, canvasWidth: width, canvasHeight: height, previous: []).tiles
+        return tiles.sorted { $0.z < $1.z }.map { frame(of: $0, width: Double(width), height: Double(height)) }
+    }
+
+    private static func frame(of tile: Tile, width: Double, height: Double) -> LayoutInfo.Frame {
+        LayoutInfo.Frame(
+            x: Double(tile.x) / width, y: Double(tile.y) / height, width: Double(tile.width) / width,
+            height: Double(tile.height) / height)
+    }
 
     /// Adds or replaces a layout, after the same checks as a file's. Rooms that use it change at once.
     func put(_ name: String, json: [UInt8]) throws(ConferenceError) {

@@ -12,7 +12,11 @@ extension RouteTable {
                 .get, "/api/layouts", .guest,
                 RouteDescription(
                     tag: "layouts", summary: "All layouts",
-                    answers: [.json("Their names and descriptions.", Schema.list(of: Schema.ref("Layout")))])
+                    answers: [
+                        .json(
+                            "Their names, descriptions, and an example of five people.",
+                            Schema.list(of: Schema.ref("Layout")))
+                    ])
             ) { _ in .json(.array(conference.layouts().map(\.json))) })
         add(
             Route(

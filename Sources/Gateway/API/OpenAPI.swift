@@ -243,6 +243,14 @@ enum OpenAPI {
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
         "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),
         "Layout": Schema.object(
-            ["name": Schema.string, "description": Schema.string], required: ["name", "description"]),
+            ["name": Schema.string, "description": Schema.string, "example": Schema.list(of: Schema.ref("Frame"))],
+            required: ["name", "description"]),
+        "Frame": Schema.object(
+            [
+                "x": ["type": "number", "description": "Of the canvas' width, 0 to 1."],
+                "y": ["type": "number", "description": "Of the canvas' height, 0 to 1."],
+                "width": ["type": "number", "description": "As `x`."],
+                "height": ["type": "number", "description": "As `y`."],
+            ], required: ["x", "y", "width", "height"]),
     ]
 }

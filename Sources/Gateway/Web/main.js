@@ -59,6 +59,7 @@ function entered(room) {
   lobby.close();
   if (!address.isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${location.search}`);
   document.title = t('title', { room });
+  $('call-title').textContent = document.title;
   showInvitation(room);
   applySettings(call);
   show('call');
@@ -132,6 +133,7 @@ new ResizeObserver(() => shown?.names()).observe($('stage'));
 addEventListener('keydown', event => {
   if (event.key === 'Escape' && !$('call').hidden && !document.querySelector('dialog:modal')) {
     if ($('line-details').open) $('line-details').close();
+    else if ($('reaction-menu').open) { $('reaction-menu').close(); $('open-reactions').focus(); }
     else if (isSideOpen()) showSide(null);
     return;
   }

@@ -26,6 +26,7 @@ export function explain({ code, device, message }) {
 /// Fills the elements of the page: `data-t` has the key of the text, `data-t-title` and the like that of an attribute.
 export function translate(root) {
   document.documentElement.lang = language;
+  document.documentElement.dir = t('direction');
   for (const element of root.querySelectorAll('[data-t]')) element.textContent = t(element.dataset.t);
   for (const name of ['title', 'aria-label', 'placeholder']) {
     for (const element of root.querySelectorAll(`[data-t-${name}]`)) element.setAttribute(name, t(element.getAttribute(`data-t-${name}`)));

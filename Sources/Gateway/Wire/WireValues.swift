@@ -104,7 +104,17 @@ extension RecordingInfo {
 }
 
 extension LayoutInfo {
-    var json: JSONValue { ["name": .string(name), "description": .string(description)] }
+    var json: JSONValue {
+        ["name": .string(name), "description": .string(description), "example": .array(example.map(\.json))]
+    }
+}
+
+extension LayoutInfo.Frame {
+    fileprivate var json: JSONValue {
+        // Three digits place a tile to two pixels of 1920.
+        func rounded(_ fraction: Double) -> JSONValue { .number((fraction * 1000).rounded() / 1000) }
+        return ["x": rounded(x), "y": rounded(y), "width": rounded(width), "height": rounded(height)]
+    }
 }
 
 extension ParticipantStatistics {

@@ -1,6 +1,7 @@
 """Calls in pages of others: the worked example of Embedding.md, and the server's page in a frame."""
 
 import asyncio
+import json
 import re
 
 import pytest
@@ -80,6 +81,30 @@ async def messages(ada, fox):
     await fox.wait_for("got.some(({ name }) => name === 'last')")
     assert await fox.evaluate("got.filter(({ type, name }) => type === 'file' && name === 'x').length") == 0
     assert await fox.evaluate("got.filter(({ reaction }) => reaction === '🎉').length") <= 10
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_the_frame_of_the_guide_is_in_the_call(tmp_path):
+    async def run(server, site):
+        frame = re.search(r"<iframe .*</iframe>", GUIDE.read_text())[0].replace("https://meet.example", server.url)
+        (tmp_path / "site" / "frame.html").write_text(f"<!doctype html>{frame}")
+        page = await Chromium().start(f"{site}/frame.html", trusted=server.url)
+        try:
+            def seated():
+                status, _, body = server.get("/api/rooms/kitchen")
+                return status == 200 and [(person["name"], person["video"]) for person in json.loads(body)["participants"]] == [("Ada", True)]
+            for _ in range(100):
+                if await asyncio.to_thread(seated):
+                    break
+                await asyncio.sleep(0.1)
+            else:
+                raise AssertionError(page.console())
+        finally:
+            await page.close()
+
+    (tmp_path / "site").mkdir()
+    with serve_pages(tmp_path / "site") as site, Server(tmp_path / "server", config=f"http: {{frameAncestors: ['{site}']}}\n") as server:
+        asyncio.run(asyncio.wait_for(run(server, site), 60))
 
 
 @pytest.mark.usefixtures("needs_address")

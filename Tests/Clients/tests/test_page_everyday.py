@@ -66,11 +66,35 @@ def test_the_room_before_the_join_the_invitation_and_who_comes(server, tmp_path)
             await desk.wait_for("probe.messages.findLast(m => m.changed)?.changed[0].hand === true")
             assert await desk.evaluate(NOTICE) == ""
             await reactions_links_files(desk, phone)
+            await other_camera(phone)
             await phone.click("#leave")
             await desk.wait_for(f"{NOTICE} === 'Bo has left.'")
             assert not await desk.evaluate("probe.problems") + await phone.evaluate("probe.problems")
         finally:
             await asyncio.gather(desk.close(), phone.close())
+
+    async def other_camera(phone):
+        """A phone with two cameras has a button for the other one, whose picture is no mirror."""
+        await phone.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+        await phone.evaluate("""(() => {
+          const list = navigator.mediaDevices.enumerateDevices.bind(navigator.mediaDevices), open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+          navigator.mediaDevices.enumerateDevices = async () => [...await list(), { kind: 'videoinput', deviceId: 'back', label: '' }];
+          navigator.mediaDevices.getUserMedia = async wanted => {
+            const stream = await open(wanted), facingMode = wanted.video?.facingMode?.ideal;
+            stream.getVideoTracks().forEach(track => { track.getSettings = () => ({ facingMode }); });
+            return stream;
+          };
+        })()""")
+        await phone.click("#toggle-video")
+        await phone.wait_for("document.getElementById('self').hidden")
+        await phone.click("#toggle-video")
+        await phone.wait_for("!document.getElementById('self').hidden && !document.getElementById('flip-camera').hidden")
+        assert await phone.evaluate("document.getElementById('self-video').classList.contains('mirrored')")
+        await phone.click("#flip-camera")
+        await phone.wait_for("!document.getElementById('self-video').classList.contains('mirrored')")
+        await phone.shot("phone-other-camera")
+        await phone.click("#flip-camera")
+        await phone.wait_for("document.getElementById('self-video').classList.contains('mirrored')")
 
     async def invitation(desk):
         await desk.shot("desk-alone")
