@@ -17,7 +17,7 @@ const PATIENCE = 10;
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `recording`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
-/// - the user: `changed` (what is sent), `role` (role), `muted` and `asked` (the id of who did it), `problem` ({code, …});
+/// - the user: `changed` (what is sent), `role` (role), `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
   /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
@@ -77,7 +77,7 @@ export class Call extends EventTarget {
     on('room', ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); });
     on('waiting', ({ people }) => this.waitingChanged(people));
     on('muted', ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); });
-    on('asked', ({ by }) => this.emit('asked', by));
+    on('asked', ({ action, by }) => this.asked(action, by));
     on('role', ({ role }) => this.roleChanged(role));
     on('left', ({ reason }) => this.end(reason));
     on('lost', message => this.lost(message));
@@ -116,7 +116,7 @@ export class Call extends EventTarget {
     const { layout } = this.signalling.join;
     this.mine = layout && layout !== this.layout ? { name: layout, pin: null } : null;
     // The audience has nothing to send until it comes on stage, and then chooses when.
-    if (this.isViewer) this.sending.close();
+    if (this.isViewer) await this.sending.close();
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);
     this.history(message, true);
@@ -207,7 +207,10 @@ export class Call extends EventTarget {
   /// `isQuiet`: the list is new, nobody joined or left.
   peopleChanged(change, isQuiet = false) {
     const before = new Map(this.people.list.map(person => [person.id, person]));
+    const hadHand = this.me?.hand;
     change();
+    // A moderator has lowered it.
+    if (hadHand && this.me && !this.me.hand && this.sending.hand) this.sending.toggleHand();
     const joined = this.people.list.filter(person => !before.delete(person.id));
     if (!isQuiet && (joined.length || before.size)) this.emit('joins', { joined, left: [...before.values()] });
     this.emit('people');
@@ -234,12 +237,18 @@ export class Call extends EventTarget {
     this.emit('waiting');
   }
 
-  roleChanged(role) {
+  asked(action, by) {
+    if (action === 'unmute') this.emit('asked', by);
+    if (action !== 'stopScreen' || !this.sending.screen) return;
+    this.sending.stopScreen();
+    this.emit('screenStopped', by);
+  }
+
+  async roleChanged(role) {
     const wasViewer = this.isViewer;
     this.role = role;
     if (role !== 'moderator') this.waiting = [];
-    // Who comes on stage is seen and heard from now on.
-    if (wasViewer !== this.isViewer) this.sendState();
+    if (this.isViewer && !wasViewer) await this.sending.close();
     this.emit('role', role);
   }
 

@@ -49,11 +49,15 @@ export class Sending extends EventTarget {
 
   stopDevices() { this.stream.getTracks().forEach(track => track.stop()); }
 
-  /// Closes the devices. `setAudio` and `toggleVideo` open them again.
-  close() {
+  /// Closes the devices and ends the screen. `setAudio` and `toggleVideo` open the devices again.
+  async close() {
+    if (this.screen) await this.stopScreen();
     this.stopDevices();
     this.stream = new MediaStream();
     this.audio = this.video = false;
+    await this.connection?.sendAudio(null);
+    await this.connection?.sendVideo(null);
+    this.emit('changed');
   }
 
   /// A device that is unplugged ends its track.

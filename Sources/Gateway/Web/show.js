@@ -34,6 +34,7 @@ export function showCall(call) {
   on('recording', () => showRecording(call));
   on('muted', by => notice(t('host.muted', { name: nameOf(by) })));
   on('asked', by => notice(t('host.asked', { name: nameOf(by) }), 30, { text: t('audio.off'), act: () => call.sending.setAudio(true) }));
+  on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
   on('role', role => notice(t(`role.now.${role}`), 10, isNowOnStage(call) ? { text: t('stage.speak'), act: () => call.sending.setAudio(true) } : null));
   on('line', showLine);
   on('stream', () => play(call.stream));

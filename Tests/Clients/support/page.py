@@ -112,7 +112,7 @@ class Page(Chromium):
 
     def people(self):
         return self.evaluate(
-            "[...document.querySelectorAll('#people-list li')].map(row => [row.querySelector('.who').textContent,"
+            "[...document.querySelectorAll('#people-list li[data-participant]')].map(row => [row.querySelector('.who').textContent,"
             " [...row.querySelectorAll('svg')].map(icon => icon.getAttribute('aria-label'))])")
 
     async def person(self, name, mark, timeout=8):

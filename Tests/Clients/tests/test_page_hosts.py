@@ -1,173 +1,191 @@
-"""The page of a moderator, of who waits, and of who needs a PIN, with the server's messages put in by the test."""
+"""Host tools on the page: a moderator on a laptop, a participant on a phone, and somebody who needs a PIN and has to wait."""
 
 import asyncio
-import json
+import time
 
 import pytest
 
 from support.page import Page
-from support.signalling import ask, connect
+from support.server import Server
+from support.tokens import SECRET, token
 
 pytestmark = pytest.mark.usefixtures("needs_address")
+NOTICE = "document.getElementById('notice').textContent"
+OFF = "document.getElementById('toggle-audio').classList.contains('off')"
+ACTIONS = "[...document.querySelectorAll('#person-menu button[data-action]')].map(button => button.dataset.action)"
 
 
-def actions(page, dialog):
-    return page.evaluate(f"[...document.querySelectorAll('#{dialog} button[data-action]')].map(button => button.dataset.action)")
+async def do(page, action):
+    """Chooses an action of the menu of the other participant."""
+    await page.wait_for("document.querySelector('.more') !== null")
+    await page.click(".more")
+    await page.click(f"#person-menu [data-action={action}]")
 
 
-async def sends(page, **message):
-    """Waits until the page has sent exactly this message."""
-    wanted = json.dumps(message, separators=(",", ":"))
-    await page.wait_for(f"probe.sent.some(message => JSON.stringify(message) === {json.dumps(wanted)})", 5)
+async def in_the_room_menu(page, selector):
+    await page.click("#open-room")
+    await page.click(selector)
+    if await page.evaluate("document.getElementById('room-menu').open"):
+        await page.click("#room-menu button[value=close]")
 
 
 def test_a_moderator_has_tools_for_people_and_room_and_nobody_else_has(server, tmp_path):
     async def run():
-        page = await Page().open(f"{server.url}/r/hosted?name=Ada&join=1&lang=en", 1280, 800, False, tmp_path)
-        phone = await Page().open(f"{server.url}/r/hosted?name=Bo&join=1&lang=en", 390, 844, True, tmp_path)
+        desk = await Page().open(f"{server.url}/r/hosted?name=Ada&join=1", 1280, 800, False, tmp_path)
+        await desk.is_moving()
+        phone = await Page().open(f"{server.url}/r/hosted?name=Bo&join=1", 390, 844, True, tmp_path)
         try:
-            for one in (page, phone):
-                await one.is_moving()
-            await page.click("#open-people")
-            await page.person("Bo", "microphone on")
-            await page.tell(type="role", role="participant")
-            assert await page.evaluate("document.querySelectorAll('.more').length") == 0
-            assert await page.evaluate("document.getElementById('open-room').hidden")
-            await page.tell(type="role", role="moderator")
-            await people(page)
-            await room(page)
-            await waiting(page)
-            await phone.tell(type="role", role="moderator")
-            await phone.tell(type="waiting", people=[{"id": "w1", "name": "Cy"}, {"id": "w2", "name": "مريم"}])
-            await phone.click("#open-people")
-            await phone.fits("phone of a moderator")
-            await phone.shot("phone-host")
-            await phone.click(".more")
-            await phone.fits("phone with a person's menu")
-            await phone.shot("phone-person")
-            assert not await page.evaluate("probe.problems") + await phone.evaluate("probe.problems")
+            await phone.is_moving()
+            assert await phone.evaluate("document.querySelectorAll('.more').length === 0 && document.getElementById('open-room').hidden")
+            await desk.click("#open-people")
+            await desk.person("Bo", "microphone on")
+            assert await desk.evaluate("document.querySelectorAll('.more').length") == 1, "only others have a menu"
+            await one_person(desk, phone)
+            await screen_and_stage(desk, phone)
+            await room(desk, phone)
+            await ends(desk, phone)
+            assert not await desk.evaluate("probe.problems") + await phone.evaluate("probe.problems")
         finally:
-            await asyncio.gather(page.close(), phone.close())
+            await asyncio.gather(desk.close(), phone.close())
 
-    async def people(page):
-        bo = await page.evaluate("probe.last('joined').participants.concat(probe.messages.flatMap(m => m.joined ?? m.participants ?? [])).find(p => p.name === 'Bo').id")
-        assert await page.evaluate("document.querySelectorAll('.more').length") == 1, "only others have a menu"
-        await page.click(".more")
-        assert await actions(page, "person-menu") == ["mute", "audience", "moderator", "presenter", "remove"]
-        await page.shot("desk-person")
-        await page.click("#person-menu [data-action=mute]")
-        await sends(page, type="moderate", action="mute", participant=bo)
-        assert not await page.evaluate("document.getElementById('person-menu').open")
-        await page.click(".more")
-        await page.click("#person-menu [data-action=presenter]")
-        await sends(page, type="moderate", action="role", participant=bo, role="presenter")
-        await page.click(".more")
-        await page.click("#person-menu [data-action=remove]")
-        assert await page.evaluate("probe.sent.every(({ action }) => action !== 'remove')"), "one press removes nobody"
-        await page.click("#person-menu [data-action=remove]")
-        await sends(page, type="moderate", action="remove", participant=bo)
+    async def one_person(desk, phone):
+        await desk.click(".more")
+        assert await desk.evaluate(ACTIONS) == ["mute", "audience", "moderator", "presenter", "remove"]
+        await desk.shot("desk-person")
+        await desk.key("Escape")
+        await do(desk, "mute")
+        await phone.wait_for(f"{NOTICE} === 'Ada has muted you.' && {OFF}")
+        await desk.person("Bo", "muted")
+        await do(desk, "askToUnmute")
+        await phone.wait_for(f"{NOTICE}.startsWith('Ada asks you')")
+        await phone.shot("phone-asked")
+        await phone.click("#notice button")
+        await desk.person("Bo", "microphone on")
+        await phone.click("#toggle-hand")
+        await desk.person("Bo", "hand raised")
+        await do(desk, "lowerHand")
+        await phone.wait_for("document.getElementById('toggle-hand').getAttribute('aria-pressed') === 'false'")
 
-    async def room(page):
-        await page.click("#open-room")
-        await page.fits("desk with the room's menu")
-        await page.shot("desk-room-menu")
-        await page.click("#room-locked")
-        await sends(page, type="room", locked=True)
-        await page.tell(type="room", locked=True, layoutLocked=False, admit="moderator", pin=True)
-        assert await page.evaluate("document.getElementById('room-admit').checked && !document.getElementById('locked-badge').hidden")
-        await page.type("#room-pin", "2468")
-        await page.click("#room-pin-set")
-        await sends(page, type="room", pin="2468")
-        await page.click("#room-pin-clear")
-        await sends(page, type="room", pin="")
-        await page.click("#mute-all")
-        await sends(page, type="moderate", action="muteAll")
-        await page.click("#open-room")
-        await page.click("#end-room")
-        await page.key("Escape")
-        await page.wait_for("!document.getElementById('room-menu').open")
-        assert await page.evaluate("probe.sent.every(({ action }) => action !== 'end')")
+    async def screen_and_stage(desk, phone):
+        await phone.evaluate("(navigator.mediaDevices.getDisplayMedia = async () => probe.screen(), 0)")
+        await phone.click("#toggle-screen")
+        await desk.person("Bo", "shares the screen")
+        await do(desk, "stopScreen")
+        await phone.wait_for(f"{NOTICE} === 'Ada has stopped your screen.' && document.getElementById('toggle-screen').getAttribute('aria-pressed') === 'false'")
+        await do(desk, "audience")
+        await phone.wait_for("['toggle-audio', 'toggle-video', 'toggle-screen', 'toggle-record'].every(id => document.getElementById(id).hidden)")
+        assert await phone.evaluate("document.getElementById('preview').srcObject.getTracks().every(track => track.readyState === 'ended')")
+        await phone.click("#toggle-hand")
+        await desk.person("Bo", "hand raised")
+        await do(desk, "stage")
+        await phone.wait_for(f"{NOTICE}.startsWith('You can speak') && {OFF}")
+        await phone.shot("phone-on-stage")
+        await phone.click("#notice button")
+        await desk.person("Bo", "microphone on")
 
-    async def waiting(page):
-        await page.tell(type="waiting", people=[{"id": "w1", "name": "Cy"}, {"id": "w2", "name": "<b>Di</b>"}])
-        assert await page.evaluate("document.getElementById('waiting-count').textContent") == "2 wait to be let in"
-        assert await page.evaluate("document.querySelectorAll('#waiting-list b').length") == 0
-        await page.shot("desk-waiting-people")
-        await page.click("#waiting-list [data-action=refuse]")
-        await sends(page, type="moderate", action="refuse", participant="w1")
-        await page.click("#admit-all")
-        await sends(page, type="moderate", action="admit")
-        await page.tell(type="waiting", people=[])
-        assert await page.evaluate("document.getElementById('waiting-people').hidden")
+    async def room(desk, phone):
+        await desk.click("#open-room")
+        await desk.fits("desk with the room's menu")
+        await desk.shot("desk-room-menu")
+        await desk.click("#room-menu button[value=close]")
+        await in_the_room_menu(desk, "#room-layout-locked")
+        await phone.wait_for("probe.last('room')?.layoutLocked === true")
+        await phone.click("#open-layout")
+        await phone.wait_for("document.querySelector('[name=scope][value=room]').disabled && !document.getElementById('layout-locked').hidden")
+        await phone.key("Escape")
+        await in_the_room_menu(desk, "#mute-all")
+        await phone.wait_for(OFF)
+        assert not await desk.evaluate(OFF), "one's own microphone stays on"
+
+    async def ends(desk, phone):
+        """The role is handed on; the new moderator removes one and ends the call, each at the second press."""
+        await do(desk, "moderator")
+        await phone.wait_for(f"{NOTICE} === 'You are a moderator now.'")
+        await phone.click("#open-people")
+        await phone.fits("phone of a moderator")
+        await phone.shot("phone-host")
+        await phone.click(".more")
+        await phone.fits("phone with a person's menu")
+        await phone.shot("phone-person")
+        await phone.click("#person-menu [data-action=remove]")
+        await asyncio.sleep(0.3)
+        assert await desk.evaluate("document.getElementById('ended').hidden"), "one press removes nobody"
+        await phone.click("#person-menu [data-action=remove]")
+        await desk.wait_for("document.getElementById('ended-text').textContent.includes('removed')")
+        await phone.click("#open-room")
+        await phone.click("#end-room")
+        await phone.click("#end-room")
+        await phone.wait_for("document.getElementById('ended-text').textContent.includes('closed for everyone')")
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+
+
+def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path):
+    async def run():
+        desk = await Page().open(f"{server.url}/r/closed?name=Ada&join=1", 1280, 800, False, tmp_path)
+        await desk.is_moving()
+        await desk.click("#open-people")
+        await desk.click("#open-room")
+        await desk.type("#room-pin", "24a68")
+        await desk.click("#room-pin-set")
+        await desk.click("#room-admit")
+        await desk.wait_for("probe.last('room')?.pin && probe.last('room').admit === 'moderator' && !document.getElementById('room-pin-clear').hidden")
+        await desk.key("Escape")
+        guest = await Page().open(f"{server.url}/r/closed?name=Cy", 390, 844, True, tmp_path)
+        try:
+            await guest.wait_for("document.getElementById('preview').videoWidth")
+            assert await guest.evaluate("document.getElementById('pin-field').hidden && document.getElementById('token-field').hidden")
+            await guest.click("#join")
+            await guest.wait_for("document.activeElement.id === 'pin'")
+            await guest.shot("phone-pin")
+            await guest.type("#pin", "9999")
+            await guest.click("#join")
+            await guest.wait_for("document.getElementById('join-error').textContent === 'This is not the room\\'s PIN.'")
+            await waits(guest)
+            await guest.shot("phone-waiting")
+            await desk.wait_for("document.getElementById('waiting-count').textContent === '1 waits to be let in'")
+            await desk.shot("desk-waiting-people")
+            await desk.click("#waiting-list [data-action=refuse]")
+            await guest.wait_for("document.getElementById('join-error').textContent.includes('not let in')")
+            await waits(guest)
+            await desk.wait_for("document.querySelector('#waiting-list [data-action=admit]') !== null")
+            await desk.click("#waiting-list [data-action=admit]")
+            await guest.is_moving()
+            await desk.wait_for("document.getElementById('waiting-people').hidden")
+            assert "24a68" not in await guest.evaluate("location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
+            await in_the_room_menu(desk, "#room-locked")
+            for page in (desk, guest):
+                await page.wait_for("!document.getElementById('locked-badge').hidden")
+            assert not await desk.evaluate("probe.problems") + await guest.evaluate("probe.problems")
+        finally:
+            await asyncio.gather(desk.close(), guest.close())
+
+    async def waits(guest):
+        await guest.type("#pin", "24a68")
+        await guest.click("#join")
+        await guest.wait_for("document.getElementById('lobby').hidden && !document.getElementById('waiting').hidden")
+        await guest.fits("waiting page")
 
     asyncio.run(asyncio.wait_for(run(), 90))
 
 
-def test_who_waits_sees_it_and_pins_stay_out_of_the_address(server, tmp_path):
-    async def run():
-        page = await Page().open(f"{server.url}/r/closed?name=Cy&lang=en", 390, 844, True, tmp_path)
+def test_a_token_is_asked_for_and_stays_out_of_the_address(tmp_path):
+    async def run(server):
+        page = await Page().open(f"{server.url}/r/closed?name=Cy", 390, 844, True, tmp_path)
         try:
             await page.wait_for("document.getElementById('preview').videoWidth")
-            assert await page.evaluate("document.getElementById('pin-field').hidden && document.getElementById('token-field').hidden")
-            # The answers of the server come from the test: nothing is sent to the real one.
-            await page.evaluate("(WebSocket.prototype.send = function(text) { probe.sent.push(JSON.parse(text)); }, 0)")
             await page.click("#join")
-            await page.wait_for("probe.sent.length === 1")
-            await page.tell(type="error", code="pin_required", message="a PIN", fatal=True)
-            await page.wait_for("document.activeElement.id === 'pin'")
-            await page.shot("phone-pin")
-            await page.type("#pin", "1234")
+            await page.wait_for("document.activeElement.id === 'token'")
+            await page.shot("phone-token")
+            await page.type("#token", secret := token({"room": "closed", "exp": int(time.time()) + 600}))
             await page.click("#join")
-            await page.wait_for("probe.sent.length === 2")
-            assert await page.evaluate("probe.sent[1].pin") == "1234"
-            assert "1234" not in await page.evaluate("location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
-            await page.tell(type="error", code="unauthorized", message="no token", fatal=True)
-            await page.type("#token", "eyJ")
-            await page.click("#join")
-            await page.wait_for("probe.sent.length === 3")
-            assert await page.evaluate("probe.sent[2].token") == "eyJ"
-            assert "eyJ" not in await page.evaluate("location.href")
-            await page.tell(type="waiting")
-            await page.wait_for("document.getElementById('lobby').hidden && !document.getElementById('waiting').hidden")
-            await page.fits("waiting page")
-            await page.shot("phone-waiting")
-            await page.tell(type="error", code="refused", message="refused", fatal=True)
-            await page.wait_for("document.getElementById('join-error').textContent.includes('not let in')")
-        finally:
-            await page.close()
-    asyncio.run(asyncio.wait_for(run(), 60))
-
-
-def test_being_muted_and_being_asked_are_told_and_the_audience_sends_nothing(server, tmp_path):
-    async def run():
-        page = await Page().open(f"{server.url}/r/told?name=Ada&join=1&lang=en", 1280, 800, False, tmp_path)
-        host = await connect(server)
-        try:
             await page.is_moving()
-            id = (await ask(host, "joined", type="join", room="told", name="Hope"))["you"]["id"]
-            await page.wait_for("document.querySelectorAll('#people-list li').length === 2")
-            await page.tell(type="muted", by=id)
-            await page.wait_for("document.getElementById('notice').textContent.includes('Hope has muted you')")
-            await page.wait_for("document.getElementById('toggle-audio').classList.contains('off') && probe.sent.at(-1).audio === false")
-            await page.tell(type="asked", action="unmute", by=id)
-            await page.shot("desk-asked")
-            await page.click("#notice button")
-            await page.wait_for("probe.sent.at(-1).audio === true")
-            viewer = await Page().open(f"{server.url}/r/told?name=Vi&role=viewer&join=1&lang=en", 390, 844, True, tmp_path)
-            try:
-                await viewer.is_moving()
-                assert await viewer.evaluate("['toggle-audio', 'toggle-video', 'toggle-screen', 'toggle-record'].every(id => document.getElementById(id).hidden)")
-                assert await viewer.evaluate("document.getElementById('preview').srcObject.getTracks().every(track => track.readyState === 'ended')")
-                await viewer.tell(type="role", role="participant")
-                await viewer.wait_for("!document.getElementById('toggle-audio').hidden")
-                await viewer.shot("phone-on-stage")
-                assert not await viewer.evaluate("probe.sent.findLast(message => message.type === 'state').audio"), "on stage one is muted first"
-                await viewer.click("#notice button")
-                await viewer.wait_for("probe.sent.at(-1).audio === true")
-                assert not await page.evaluate("probe.problems") + await viewer.evaluate("probe.problems")
-            finally:
-                await viewer.close()
+            assert secret not in await page.evaluate("location.href + JSON.stringify(localStorage)")
+            # A guest's token lists the layouts; recording is not for its role.
+            assert await page.evaluate("document.getElementById('toggle-record').hidden")
+            await page.click("#open-layout")
+            await page.wait_for("document.querySelectorAll('#layouts [data-layout]').length > 4")
         finally:
-            await host.close()
             await page.close()
-    asyncio.run(asyncio.wait_for(run(), 90))
+    with Server(tmp_path / "server", config=f"auth: {{mode: token, secret: '{SECRET}'}}\n") as server:
+        asyncio.run(asyncio.wait_for(run(server), 60))
