@@ -130,7 +130,7 @@ def test_a_call_by_the_keyboard_alone(server, tmp_path):
             await page.wait_for(f"{FOCUSED} === 'ended-title'")
         finally:
             await page.close()
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 150))
 
 
 def test_large_letters_other_directions_and_languages_and_little_motion(server, tmp_path):
@@ -186,4 +186,4 @@ def test_large_letters_other_directions_and_languages_and_little_motion(server, 
         wide = await page.evaluate("""[...document.querySelectorAll('button, input, select')].filter(control => control.checkVisibility())
             .filter(control => control.getBoundingClientRect().left < -0.5 || control.getBoundingClientRect().right > innerWidth + 0.5).map(({ id }) => id)""")
         assert not wide, f"{where}: {wide}"
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 150))

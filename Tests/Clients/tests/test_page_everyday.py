@@ -124,7 +124,7 @@ def test_the_room_before_the_join_the_invitation_and_who_comes(server, tmp_path)
         assert await phone.evaluate("document.querySelectorAll('#messages b').length") == 1
         await desk.click("#side-close")
 
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 150))
 
 
 def test_own_camera_devices_talking_and_data(server, tmp_path):
@@ -216,4 +216,4 @@ def test_own_camera_devices_talking_and_data(server, tmp_path):
             await page.wait_for("document.pictureInPictureElement?.id === 'mix'")
             await page.click("#picture-in-picture")
             await page.wait_for("!document.pictureInPictureElement")
-    asyncio.run(asyncio.wait_for(run(), 120))
+    asyncio.run(asyncio.wait_for(run(), 150))

@@ -117,7 +117,7 @@ def test_a_moderator_has_tools_for_people_and_room_and_nobody_else_has(server, t
         await phone.click("#end-room")
         await phone.wait_for("document.getElementById('ended-text').textContent.includes('closed for everyone')")
 
-    asyncio.run(asyncio.wait_for(run(), 120))
+    asyncio.run(asyncio.wait_for(run(), 150))
 
 
 def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path):
@@ -166,7 +166,7 @@ def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path)
         await guest.wait_for("document.getElementById('lobby').hidden && !document.getElementById('waiting').hidden")
         await guest.fits("waiting page")
 
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 150))
 
 
 def test_a_token_is_asked_for_and_stays_out_of_the_address(tmp_path):
