@@ -323,6 +323,10 @@ def test_a_third_one_joins_and_firefox_is_one_of_them(server, tmp_path):
                 " const pen = c.getContext('2d'); pen.drawImage(v, 0, 0, info.width, info.height);"
                 " const [r, g, b] = pen.getImageData(tile.x + tile.width / 2, tile.y + tile.height * 0.45, 1, 1).data;"
                 " return r > 150 && g < 110 && b > 150; })()", 10)
+            # Firefox reacts, too, and shows its own camera.
+            await fox.wait_for("document.getElementById('self-video').videoWidth > 0")
+            await fox.evaluate("(document.querySelector('#reaction-list button').click(), 0)")
+            await desk.wait_for("document.querySelector('.reaction small')?.textContent === 'Fox'", 10)
             # Firefox does not count the frames of a stream in the playback quality.
             await fox.evaluate(
                 "(window.shown = 0, window.count = () => { shown++; document.getElementById('mix').requestVideoFrameCallback(count); }, count(), 1)")
