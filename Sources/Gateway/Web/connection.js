@@ -59,20 +59,26 @@ export class Connection extends EventTarget {
     if (data === this.data) return;
     this.data = data;
     this.video.direction = data === 'audio' ? 'sendonly' : 'sendrecv';
+    await this.limitCamera();
+    await this.offer();
+  }
+
+  async limitCamera() {
     const parameters = this.video.sender.getParameters();
     for (const encoding of parameters.encodings ?? []) {
       delete encoding.maxBitrate;
       encoding.scaleResolutionDownBy = 1;
-      if (data !== 'full') Object.assign(encoding, SAVING_CAMERA);
+      if (this.data !== 'full') Object.assign(encoding, SAVING_CAMERA);
     }
+    // Before the first answer browsers have no parameters to change.
     await this.video.sender.setParameters(parameters).catch(() => {});
-    await this.offer();
   }
 
   async answered(sdp) {
     clearTimeout(this.answerTimer);
     if (this.pc.signalingState !== 'have-local-offer') return;
     await this.pc.setRemoteDescription({ type: 'answer', sdp });
+    if (this.data !== 'full') await this.limitCamera();
     this.isWaiting = false;
     const next = this.next;
     this.next = null;
