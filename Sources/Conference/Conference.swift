@@ -53,7 +53,8 @@ public final class Conference: Sendable {
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
         for fault in layouts.poll().faults { logger.warning("\(fault)") }
         let standard = configuration.rooms.settings
-        for name in [standard.layout, standard.onPresent.layout].compactMap({ $0 }) where layouts[name] == nil {
+        let named = [standard.layout, standard.onPresent.layout].compactMap { $0 }
+        for name in named + standard.views.values.compactMap(\.layout) where layouts[name] == nil {
             throw .unknownLayout(name)
         }
         let log = RoomLog(logger)
@@ -181,10 +182,22 @@ public final class Conference: Sendable {
         roomService.end(id, reason: .roomEnded)
     }
 
-    /// The room's current picture as PNG: one for all requests within half a second.
-    public func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
+    /// The current picture of one of the room's named views as PNG: one for all requests within half a second.
+    public func snapshot(_ room: String, view name: String = ViewSettings.main) async throws(ConferenceError) -> [UInt8]
+    {
+        let view = ViewID(name)
         guard let engine = registry[room]?.engine else { throw .roomNotFound(room) }
-        return try await snapshots.png(of: room, engine)
+        try roomService.change(room) { slot throws(ConferenceError) in
+            try slot.room.requireView(name)
+            slot.snapshots[view, default: 0] += 1
+        }
+        defer {
+            _ = try? roomService.change(room) { slot throws(ConferenceError) in
+                let left = (slot.snapshots[view] ?? 1) - 1
+                slot.snapshots[view] = left > 0 ? left : nil
+            }
+        }
+        return try await snapshots.png(of: room, view, engine)
     }
 
     // MARK: - Participants

@@ -94,7 +94,7 @@ extension Conference {
                 let labels = [
                     "room": rendition.key.room, "codec": rendition.key.codec.rawValue,
                     "height": "\(rendition.rung.height)",
-                    "view": view.id == .room ? "room" : "personal",
+                    "view": view.id.choice == nil ? view.id.name : "personal",
                 ]
                 let statistics = rendition.statistics
                 samples += [

@@ -20,10 +20,10 @@ public final class Participant: Sendable {
 
     /// nil once the participant has left.
     public var info: ParticipantInfo? { try? conference.participant(id, in: room) }
-    /// The name of the layout that the participant sees.
-    public var layout: String {
-        slot { slot in slot.room.member(id).map { slot.room.shownLayout(of: $0) } ?? slot.room.shownLayout } ?? ""
-    }
+    /// What the participant sees.
+    public var shown: ShownLayout { slot { $0.room.shown($0.view(of: id)) } ?? ShownLayout(name: "") }
+    /// The names of the room's views, `main` first.
+    public var views: [String] { slot { $0.room.settings.viewNames } ?? [] }
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
     /// What moderators have set about the room.
@@ -82,17 +82,40 @@ public final class Participant: Sendable {
         }
     }
 
-    /// Sets the room's layout or the participant's own. Pinned participants (`pins`) get the first slots.
-    public func setLayout(_ name: String, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
+    /// Sets the room's layout or the participant's own. Pinned participants (`pins`) get the first slots, in order.
+    ///
+    /// - Parameter name: nil: the layout that the participant sees. For `me` and without `pins`, nil ends the
+    ///   participant's own choice.
+    public func setLayout(_ name: String?, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
         try conference.seats.allow(.layout, id)
         try conference.roomService.checkLayout(name)
-        let limit = conference.configuration.limits.viewsPerRoom
-        if scope == .me, let view = slot({ $0.room.personalView(name, pins: pins) }) ?? nil {
-            try conference.seats.allowView(view, id, in: room)
+        switch scope {
+        case .room:
+            let name = name ?? shown.name
+            try change { slot throws(ConferenceError) in try slot.room.setLayout(name, pins: pins, by: id) }
+        case .me:
+            try changePicture { room, limit throws(ConferenceError) in
+                try room.choose(room.choice(name, pins: pins, by: id), by: id, limit: limit)
+            }
         }
+    }
+
+    /// Shows the participant another of the room's named views. Its own choice of a layout stays.
+    public func setView(_ name: String) throws(ConferenceError) {
+        try conference.seats.allow(.layout, id)
+        try changePicture { room, limit throws(ConferenceError) in try room.show(name, to: id, limit: limit) }
+    }
+
+    /// Changes what the participant sees by `body`, which gets the limit of the room's views.
+    private func changePicture(_ body: (inout Room, _ limit: Int) throws(ConferenceError) -> Void)
+        throws(ConferenceError)
+    {
+        let limit = conference.configuration.limits.viewsPerRoom
         do throws(ConferenceError) {
             try change { slot throws(ConferenceError) in
-                try slot.room.setLayout(name, scope: scope, pins: pins, by: id, viewLimit: limit)
+                let used = slot.usedViews
+                try body(&slot.room, limit)
+                try conference.seats.allowView(slot.view(of: id), id, besides: used)
             }
         } catch {
             if case .atCapacity = error { conference.registry.count(.total) }

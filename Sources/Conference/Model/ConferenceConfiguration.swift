@@ -101,8 +101,9 @@ public struct ConferenceConfiguration: Sendable {
         /// Those who wait to be let into rooms (`RoomSettings.admit`).
         public var waiting = 500
         public var waitingPerAddress = 30
-        /// Personal views that a room may have beside the room's own.
-        public var viewsPerRoom = 4
+        /// Views that a room may show beside `main` and the recorded one: named views in use, and participants' own
+        /// choices.
+        public var viewsPerRoom = 6
         /// Media connections over TCP, on all listeners.
         public var mediaConnections = 1024
         public var mediaConnectionsPerAddress = 64

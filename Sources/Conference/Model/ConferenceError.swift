@@ -12,6 +12,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     /// A moderator has to let the client in first: see `Conference.wait`.
     case mustWait(String)
     case unknownLayout(String)
+    case unknownView(String, known: [String])
     /// The faults of a layout file, each `FILE:LINE:COLUMN: fault; remedy`.
     case badLayout([String])
     /// The layout is in use or built in and cannot be deleted.
@@ -57,6 +58,8 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .mustWait(let id):
             "A moderator of room “\(id)” has to let you in, for which this client cannot wait: open the room's page in a browser."
         case .unknownLayout(let name): "There is no layout “\(name)”."
+        case .unknownView(let name, let known):
+            "There is no view “\(name)” here; there are \(known.joined(separator: ", "))."
         case .badLayout(let faults): faults.joined(separator: "\n")
         case .layoutInUse(let name): "Layout “\(name)” is in use."
         case .badSDP(let text), .noCommonCodec(let text), .badRequest(let text), .forbidden(let text),

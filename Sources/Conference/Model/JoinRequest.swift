@@ -49,8 +49,13 @@ public struct JoinRequest: Hashable, Sendable {
     public var pin: String?
     /// The id of a wait that ended with `WaitingEnd.admitted`.
     public var admission: String?
-    /// Sets the layout of the room if the participant may; nil: leaves it.
+    /// The layout that the participant wants to see: of the room where this join creates it and the participant may,
+    /// otherwise a choice of its own; nil: the room's.
     public var layout: String?
+    /// The named view that the participant wants to see; nil: `main`, or that of `asParticipant`.
+    public var view: String?
+    /// Whether a view that cannot be shown now (a limit, overload) refuses the join; otherwise it gets `main`.
+    public var insistsOnView = false
     public var kind: Kind
     /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
     public var asParticipant: String?

@@ -30,10 +30,12 @@ struct Member: Hashable, Sendable {
     var externalID: String?
 
     var isSpeaking = false
-    /// Its own view; nil: the room's.
-    var view: PersonalView?
+    /// The named view that it asked for; nil: none.
+    var viewName: String?
+    /// Its own choice of layout and pins; nil: as the named view is.
+    var choice: ViewChoice?
     /// The number of the presenting during which it was chosen; nil: nobody presented.
-    var viewChosenDuring: Int?
+    var choiceMadeDuring: Int?
 
     var isConnected = false
     /// When the media connection was lost, or when the member joined if there was none yet.

@@ -9,7 +9,8 @@ public enum ParticipantEvent: Hashable, Sendable {
     case tiles(TilesInfo)
     /// The dominant speaker; nil: none.
     case speaker(String?)
-    case layout(String)
+    /// What the participant sees, after a change.
+    case layout(ShownLayout)
     /// nil: the room is not recorded any more.
     case recording(RecordingInfo?)
     /// A message of the chat, also one of the participant itself. Not for those who joined with a `chatChannel`.

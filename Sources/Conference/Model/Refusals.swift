@@ -2,7 +2,7 @@ import Basics
 
 /// Counts of refusals by limits other than `Capacity`, since the start.
 struct Refusals: Sendable {
-    /// Why a personal view was refused.
+    /// Why a view was refused.
     enum View: String, Sendable, CaseIterable { case total, overload, rate }
 
     private var requests: [RatedRequest: Int] = [:]

@@ -37,34 +37,8 @@ struct Room: Sendable {
         emptySince = now
     }
 
-    /// The personal views of all members, each once.
-    var personalViews: Set<PersonalView> { Set(members.compactMap(\.view)) }
-
-    /// Whether a view of the room uses one of these layouts.
-    func uses(_ layouts: Set<String>) -> Bool {
-        layouts.contains(settings.layout) || settings.onPresent.layout.map(layouts.contains) ?? false
-            || members.contains { $0.view.map { layouts.contains($0.layout) } ?? false }
-    }
-
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
     var infos: [ParticipantInfo] { members.map(\.info) }
-
-    /// The view that a member gets: its own, that of the participant for whom it stands, or the room's.
-    func view(of member: Member) -> ViewID {
-        view(of: member, among: shownViews)
-    }
-
-    private func view(of member: Member, among shown: [String: PersonalView]) -> ViewID {
-        if shown.isEmpty { return .room }
-        let owner = member.view == nil ? member.asParticipant ?? member.id : member.id
-        return shown[owner].map { .personal($0) } ?? .room
-    }
-
-    /// The views of all members, by their ids.
-    var views: [String: ViewID] {
-        let shown = shownViews
-        return Dictionary(members.map { ($0.id, view(of: $0, among: shown)) }) { first, _ in first }
-    }
 
     private func index(_ id: String) throws(ConferenceError) -> Int {
         guard let index = members.firstIndex(where: { $0.id == id }) else { throw .participantNotFound(id) }
@@ -80,6 +54,7 @@ struct Room: Sendable {
         if mustWait(request) { throw .mustWait(self.id) }
         try checkPlace(isViewer: request.kind == .viewer || request.role == .viewer)
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
+        if let view = request.view { try requireView(view) }
         if let admission = request.admission { waiting.joined(admission) }
         var member = Member(
             id: id, resumeSecret: secret, name: Names.shown(request.name) ?? "Guest", role: role(of: request),
@@ -122,7 +97,7 @@ struct Room: Sendable {
         speakerRanks.removeAll { $0 == id }
         loudest.removeAll { $0 == id }
         if speaker == id { speaker = nil }
-        for index in members.indices { members[index].view?.pins.removeAll { $0 == id } }
+        for index in members.indices { members[index].choice?.pins.removeAll { $0 == id } }
         appointModerator()
         noteEmptiness(at: now)
         return true
@@ -267,34 +242,15 @@ struct Room: Sendable {
         members[index].isPresenting = on
     }
 
-    /// Sets the layout of the room or of the member's own view. A personal view equal to the room's counts as none.
+    /// Sets the layout of the room.
     ///
-    /// - Parameter viewLimit: the most personal views in the room. A request for one more throws, and the member keeps
-    ///   its view.
-    mutating func setLayout(
-        _ name: String, scope: LayoutScope, pins: [String]?, by id: String, viewLimit: Int = .max
-    ) throws(ConferenceError) {
-        let index = try index(id)
-        switch scope {
-        case .room:
-            try require(.changeLayout, id)
-            if pins != nil { try require(.pinForAll, id) }
-            setLayout(name)
-            if let pins {
-                for index in members.indices { members[index].pinOrder = pins.firstIndex(of: members[index].id) }
-            }
-        case .me:
-            let view = personalView(name, pins: pins)
-            if let view, !personalViews.contains(view) {
-                let others = Set(members.filter { $0.id != id }.compactMap(\.view))
-                if others.count >= viewLimit {
-                    throw .atCapacity(
-                        "The room shows \(viewLimit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",
-                        retryAfter: .seconds(30))
-                }
-            }
-            members[index].view = view
-            members[index].viewChosenDuring = isPresented ? presentings : nil
+    /// - Parameter pins: the pinned members; nil: as they are.
+    mutating func setLayout(_ name: String, pins: [String]?, by id: String) throws(ConferenceError) {
+        try require(.changeLayout, id)
+        if pins != nil { try require(.pinForAll, id) }
+        setLayout(name)
+        if let pins {
+            for index in members.indices { members[index].pinOrder = pins.firstIndex(of: members[index].id) }
         }
     }
 
@@ -303,13 +259,37 @@ struct Room: Sendable {
         layoutChosenDuring = isPresented ? presentings : nil
     }
 
-    /// The personal view for this choice; nil: the room's. The first pin takes the first slot for pinned people.
-    func personalView(_ layout: String, pins: [String]?) -> PersonalView? {
-        var seen: Set<String> = []
-        let pins = (pins ?? []).filter { member($0) != nil && seen.insert($0).inserted }
-        // While somebody presents, clients know the room's view by the layout that it shows.
-        let isRooms = layout == settings.layout && !isPresented || layout == shownLayout
-        return isRooms && pins.isEmpty ? nil : PersonalView(layout: layout, pins: pins)
+    /// Gives a member another named view; its own choice stays on top.
+    ///
+    /// - Parameter limit: the most views in use beside `main` and the recorded one. A request for one more throws, and
+    ///   the member keeps its view.
+    mutating func show(_ name: String, to id: String, limit: Int = .max) throws(ConferenceError) {
+        let index = try index(id)
+        try requireView(name)
+        var member = members[index]
+        member.viewName = name
+        try requireRoom(for: member, limit)
+        members[index] = member
+    }
+
+    /// Gives a member its own choice on top of its named view, or ends it. `limit` as for `show`.
+    mutating func choose(_ choice: ViewChoice?, by id: String, limit: Int = .max) throws(ConferenceError) {
+        let index = try index(id)
+        var member = members[index]
+        member.choice = choice
+        member.choiceMadeDuring = isPresented ? presentings : nil
+        try requireRoom(for: member, limit)
+        members[index] = member
+    }
+
+    private func requireRoom(for member: Member, _ limit: Int) throws(ConferenceError) {
+        let pictures = pictures
+        let (wanted, free) = (pictures.view(of: member), [.main, settings.recordedView])
+        let used = Set(members.filter { $0.id != member.id }.map { pictures.view(of: $0) }).subtracting(free)
+        if free.contains(wanted) || used.contains(wanted) || used.count < limit { return }
+        throw .atCapacity(
+            "The room shows \(limit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",
+            retryAfter: .seconds(30))
     }
 
     // MARK: - Moderation
@@ -432,6 +412,7 @@ extension RoomSettings {
         } else if change.pin != nil {
             pin = nil
         }
+        let changed = try views(change.views)
         layout = change.layout ?? layout
         onPresent = change.onPresent ?? onPresent
         width = change.width ?? width
@@ -442,6 +423,23 @@ extension RoomSettings {
         admit = change.admit ?? admit
         maxParticipants = change.maxParticipants ?? maxParticipants
         maxViewers = change.maxViewers ?? maxViewers
+        views = changed
+    }
+
+    /// The named views after a change.
+    private func views(_ change: [String: ViewSettings?]) throws(ConferenceError) -> [String: ViewSettings] {
+        var views = views
+        for (name, view) in change.sorted(by: { $0.key < $1.key }) {
+            guard ViewSettings.isName(name), name != ViewSettings.main else {
+                throw .badRequest(
+                    "views: a name has 1 to 64 of a-z, 0-9, - and _, and is not \(ViewSettings.main), which is the room's own view"
+                )
+            }
+            if let fault = view?.fault { throw .badRequest("views.\(name).\(fault)") }
+            views[name] = view
+        }
+        if views.count > ViewSettings.most { throw .badRequest("views: at most \(ViewSettings.most)") }
+        return views
     }
 }
 

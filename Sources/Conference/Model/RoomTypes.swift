@@ -23,6 +23,8 @@ public struct RoomSettings: Hashable, Sendable {
     /// The most members except viewers.
     public var maxParticipants = 50
     public var maxViewers = 500
+    /// The named views beside `main`, by their names. `portrait` exists without an entry, too.
+    public var views: [String: ViewSettings] = [:]
 
     public init() {}
 
@@ -60,8 +62,11 @@ public struct RoomSettingsChange: Hashable, Sendable {
     public var pin: String?
     public var maxParticipants: Int?
     public var maxViewers: Int?
+    /// Views to add or to replace; nil as a value removes one.
+    public var views: [String: ViewSettings?] = [:]
 
     public init() {}
+}
 }
 
 /// What moderators set about a room.
@@ -90,6 +95,8 @@ public struct RoomInfo: Sendable {
     public var waiting = 0
     public var tiles: TilesInfo
     public var renditions: [RenditionInfo]
+    /// The named views, `main` first, and the choices that participants have made for themselves.
+    public var views: [ViewInfo] = []
     public var recording: RecordingInfo?
     public var createdAt: Date
     /// The name of the chosen layout, as in `settings.layout`.
@@ -138,6 +145,8 @@ public struct ParticipantChange: Hashable, Sendable {
 }
 
 public struct RenditionInfo: Hashable, Sendable {
+    /// The name of the view.
+    public var view = ViewSettings.main
     public var codec: VideoCodec
     public var width: Int
     public var height: Int

@@ -9,7 +9,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
     /// Switches (audio, video, hand), and presenting.
     case state
     case layout
-    /// A personal view that no member of the room has yet, which needs a compositor and encoders.
+    /// A view that no member of the room has yet, which needs a compositor and encoders.
     case view
     /// A picture of the chat.
     case picture

@@ -9,6 +9,8 @@ final class RoomRecording: Sendable {
     let id: String
     /// The participant who started it; nil: an administrator or the configuration.
     let startedBy: String?
+    /// The view whose picture it takes.
+    let view: ViewID
     let path: String
     private let recorder: MP4Recorder
     private let catalogue: RecordingCatalogue
@@ -25,10 +27,12 @@ final class RoomRecording: Sendable {
     }
 
     init(
-        _ entry: RecordingEntry, startedBy: String?, recorder: MP4Recorder, catalogue: RecordingCatalogue,
+        _ entry: RecordingEntry, of view: ViewID, startedBy: String?, recorder: MP4Recorder,
+        catalogue: RecordingCatalogue,
         control: RecordingControl
     ) {
         id = entry.id
+        self.view = view
         self.startedBy = startedBy
         self.recorder = recorder
         self.catalogue = catalogue
@@ -52,10 +56,11 @@ final class RoomRecording: Sendable {
     /// The recording's name as a member of the rendition.
     private var member: String { "recording-\(id)" }
 
+    /// The scene of `engine` uses the view already.
     func attach(to engine: RoomEngine) {
         let recorder = recorder
         let found = engine.record(
-            member, video: { recorder.append($0) }, audio: { recorder.append(audio: $0, timestamp: $1) })
+            member, view, video: { recorder.append($0) }, audio: { recorder.append(audio: $0, timestamp: $1) })
         state.withLock { $0.key = found?.key }
     }
 

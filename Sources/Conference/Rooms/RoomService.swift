@@ -153,20 +153,17 @@ final class RoomService: Sendable {
                 }
             }
         }
-        for (id, layout) in slot.room.relaid(since: old) { notify(slot, id, .layout(layout)) }
-        let reshaped = slot.engine.apply(slot.scene(layout: layoutOrGrid))
-        let kept = Set(slot.room.shownViews.values)
-        slot.tiles = slot.tiles.filter { view, _ in
-            if case .personal(let view) = view { kept.contains(view) } else { true }
-        }
-        let moved = isSameMembers ? [:] : movedViews(slot.room, since: old)
+        let isSamePicture = slot.room.hasSamePictures(as: old)
+        if !isSamePicture { announceLayouts(slot, since: old) }
+        let scene = slot.scene(layout: layoutOrGrid)
+        let reshaped = slot.engine.apply(scene)
+        slot.tiles = slot.tiles.filter { scene.views[$0.key] != nil }
+        let moved = isSamePicture ? [:] : movedViews(slot.room, since: old)
         for (id, view) in moved {
             if let tiles = slot.tiles[view] { notify(slot, id, .tiles(tiles)) }
         }
         if reshaped || !moved.isEmpty {
-            media.peers.everywhere { [id = slot.room.id, views = slot.room.views] host, _ in
-                host.refresh(id, views: views)
-            }
+            media.peers.everywhere { [id = slot.room.id] host, _ in host.refresh(id) }
         }
         updateLimits(&slot)
     }
@@ -175,6 +172,21 @@ final class RoomService: Sendable {
     private func movedViews(_ room: Room, since old: Room) -> [String: ViewID] {
         let before = old.views
         return room.views.filter { id, view in before[id].map { $0 != view } ?? false }
+    }
+
+    /// Tells each member of `old` whose picture has another layout now, or is of another view.
+    private func announceLayouts(_ slot: RoomSlot, since old: Room) {
+        let (before, now) = (old.pictures, slot.room.pictures)
+        let earlier = Dictionary(old.members.map { ($0.id, before.shown(before.view(of: $0))) }) { first, _ in first }
+        var events: [ViewID: SharedEvent] = [:]
+        for member in slot.room.members {
+            let view = now.view(of: member)
+            let shown = now.shown(view)
+            guard let was = earlier[member.id], was != shown, let listener = slot.listeners[member.id] else { continue }
+            let event = events[view] ?? SharedEvent(.layout(shown))
+            events[view] = event
+            put(event, in: listener.mailbox)
+        }
     }
 
     /// Announces changed members now, or together with the other changes of the next quarter of a second.
@@ -203,7 +215,7 @@ final class RoomService: Sendable {
     }
 
     /// The layout of a name; the grid replaces one that was deleted while in use.
-    private func layoutOrGrid(_ name: String) -> Layout? { layouts[name] ?? layouts["grid"] }
+    func layoutOrGrid(_ name: String) -> Layout? { layouts[name] ?? layouts["grid"] }
 
     func checkLayout(_ name: String?) throws(ConferenceError) {
         if let name, layouts[name] == nil { throw .unknownLayout(name) }
@@ -213,6 +225,7 @@ final class RoomService: Sendable {
     func checkLayouts(of change: RoomSettingsChange) throws(ConferenceError) {
         try checkLayout(change.layout)
         try checkLayout(change.onPresent?.layout)
+        for view in change.views.values { try checkLayout(view?.layout) }
     }
 
     /// Updates the rooms that use one of these layouts.
@@ -256,7 +269,8 @@ final class RoomService: Sendable {
 
     private func tilesChanged(_ room: String, _ view: ViewID, _ tiles: TilesInfo) {
         _ = try? registry[room]?.change { slot throws(ConferenceError) in
-            guard slot.tiles[view] != tiles else { return }
+            // A view that has just ended may still report.
+            guard slot.tiles[view] != tiles, view == .main || slot.usedViews.contains(view) else { return }
             slot.tiles[view] = tiles
             let shared = SharedEvent(.tiles(tiles))
             for (id, its) in slot.room.views where its == view {

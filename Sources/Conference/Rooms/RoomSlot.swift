@@ -39,44 +39,89 @@ struct RoomSlot {
     /// The only participant so far, and whether the room was reserved before; nil once another one joined.
     var firstGuest: (id: String, foundRoom: Bool)?
 
+    /// Snapshots that wait for their picture, by view.
+    var snapshots: [ViewID: Int] = [:]
+
     /// The view that a member gets.
-    func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .room }
+    func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .main }
+
+    /// The views that somebody takes: members, the recording, snapshots.
+    var usedViews: Set<ViewID> {
+        var used = Set(room.views.values).union(snapshots.keys)
+        if let recording { used.insert(recording.view) }
+        return used
+    }
 
     /// Takes over new settings, or throws and changes none.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
-        let old = room.settings
-        if recording != nil,
-            change.width.map({ $0 != old.width }) ?? false || change.height.map({ $0 != old.height }) ?? false
+        var changed = room
+        try changed.change(change)
+        if let view = recording?.view.name,
+            !changed.settings.hasView(view)
+                || changed.settings.format(ofView: view) != room.settings.format(ofView: view)
         {
-            throw .conflict("The size of a room cannot change while it is recorded: stop the recording first.")
+            throw .conflict(
+                "The size, the frame rate and the renditions of view “\(view)” cannot change while it is recorded: stop the recording first."
+            )
         }
-        try room.change(change)
+        room = changed
     }
 
     /// The room as clients see it.
     var info: RoomInfo {
         let renditions = engine.allViews.flatMap(\.allRenditions).map { rendition in
             RenditionInfo(
-                codec: rendition.key.codec, width: rendition.rung.width, height: rendition.rung.height,
+                view: rendition.key.view.name, codec: rendition.key.codec, width: rendition.rung.width,
+                height: rendition.rung.height,
                 framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate,
                 members: rendition.memberCount)
         }
         return RoomInfo(
             id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
-            tiles: tiles[.room] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
+            tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
-            recording: recording?.info, createdAt: room.createdAt)
+            views: views, recording: recording?.info, createdAt: room.createdAt)
+    }
+
+    private var views: [ViewInfo] {
+        let pictures = room.pictures
+        let used = room.members.map { pictures.view(of: $0) }
+        let named = room.settings.viewNames.map { ViewID($0) }
+        let own = Set(used).subtracting(named).sorted {
+            ($0.name, $0.choice?.layout ?? "", $0.choice?.pins.joined() ?? "")
+                < ($1.name, $1.choice?.layout ?? "", $1.choice?.pins.joined() ?? "")
+        }
+        return (named + own).map { view in
+            let format = room.settings.format(ofView: view.name)
+            return ViewInfo(
+                shown: pictures.shown(view), width: format.width, height: format.height,
+                framesPerSecond: format.framesPerSecond, names: room.settings.views[view.name]?.names,
+                participants: used.count { $0 == view }, isRecorded: recording?.view == view)
+        }
     }
 
     /// The scene for the media. `layout` returns the layout of a name, or a replacement.
     func scene(layout: (String) -> Layout?) -> Scene {
-        Self.scene(of: room, layout: layout)
+        Self.scene(of: room, using: usedViews, layout: layout)
     }
 
-    static func scene(of room: Room, layout: (String) -> Layout?) -> Scene {
+    static func scene(of room: Room, using used: Set<ViewID> = [], layout: (String) -> Layout?) -> Scene {
         var scene = Scene(
             width: room.settings.width, height: room.settings.height, framesPerSecond: room.settings.framesPerSecond,
-            views: [.room: Scene.View(layout: layout(room.shownLayout), pins: nil)], speaker: room.speaker)
+            views: [:], speaker: room.speaker)
+        scene.viewOf = room.views
+        let pictures = room.pictures
+        let takers = Dictionary(grouping: room.members) { scene.viewOf[$0.id] ?? .main }
+        for view in used.union([.main]) {
+            let shown = pictures.shown(view)
+            // Others' tiles are all that who has a picture alone may want (`self` of layouts).
+            let isOwn = view != .main && takers[view]?.count == 1
+            scene.views[view] = Scene.View(
+                layout: layout(shown.name), pins: shown.pins.isEmpty ? nil : shown.pins,
+                format: room.settings.format(ofView: view.name), names: room.settings.views[view.name]?.names,
+                isUsed: used.contains(view))
+            scene.views[view]?.viewer = isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil
+        }
         for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
         for (rank, id) in room.loudest.enumerated() { scene.loudnessRanks[id] = rank }
         scene.room = room.id
@@ -93,18 +138,15 @@ struct RoomSlot {
             person.presentOrder = member.presentOrder
             scene.people.append(person)
         }
-        for view in Set(room.shownViews.values) {
-            scene.views[.personal(view)] = Scene.View(
-                layout: layout(view.layout), pins: view.pins.isEmpty ? nil : view.pins)
-        }
         return scene
     }
 
-    /// The new limits of senders whose largest tile needs a bit rate that differs by more than a tenth.
+    /// The new limits of senders whose largest tile in the views in use needs a bit rate that differs by more than a tenth.
     mutating func newLimits() -> [String: SenderLimit] {
         var largest: [String: TilesInfo.Tile] = [:]
-        for view in tiles.values {
-            for tile in view.tiles {
+        let used = usedViews
+        for (view, tiles) in tiles where used.contains(view) {
+            for tile in tiles.tiles {
                 let known = largest[tile.participant]
                 if known.map({ $0.width * $0.height < tile.width * tile.height }) ?? true {
                     largest[tile.participant] = tile

@@ -37,7 +37,7 @@ final class SeatService: Sendable {
     func join(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> Joined
     {
-        if let layout = request.layout, request.role != .viewer { try rooms.checkLayout(layout) }
+        try rooms.checkLayout(request.layout)
         let joined = Joined(id: RandomToken.make(12), resumeSecret: RandomToken.make(32), startsRecording: false)
         try registry.reserveSeat(for: request.client)
         do throws(ConferenceError) {
@@ -80,10 +80,7 @@ final class SeatService: Sendable {
         let member = try slot.room.join(request, id: id, secret: joined.resumeSecret, at: MonotonicClock.now())
         var joined = joined
         joined.role = member.role
-        // Who may not change the layout joins all the same.
-        if let layout = request.layout, (try? slot.room.require(.changeLayout, id)) != nil {
-            try slot.room.setLayout(layout, scope: .room, pins: nil, by: id)
-        }
+        try choose(request, of: member, in: &slot)
         slot.firstGuest = slot.isUnused ? (id, slot.isReserved) : nil
         slot.isReserved = false
         slot.isUnused = false
@@ -97,6 +94,29 @@ final class SeatService: Sendable {
         joined.startsRecording =
             configuration.recording.start == .onFirstJoin && slot.recording == nil && slot.room.members.count == 1
         return joined
+    }
+
+    /// Shows a new member what it asked for.
+    private func choose(_ request: JoinRequest, of member: Member, in slot: inout RoomSlot) throws(ConferenceError) {
+        var layout = request.layout
+        // A link with a layout is for who opens it: it may shape a room that it creates, but nobody else's picture.
+        if let chosen = layout, slot.isUnused, !slot.isReserved, (try? slot.room.require(.changeLayout, member.id)) != nil
+        {
+            try slot.room.setLayout(chosen, pins: nil, by: member.id)
+            layout = nil
+        }
+        guard request.view != nil || layout != nil else { return }
+        do throws(ConferenceError) {
+            let (used, limit) = (slot.usedViews, configuration.limits.viewsPerRoom)
+            var room = slot.room
+            if let view = request.view { try room.show(view, to: member.id, limit: limit) }
+            try room.choose(room.choice(layout, pins: nil, by: member.id), by: member.id, limit: limit)
+            if let joined = room.member(member.id) { try allowView(room.view(of: joined), member.id, besides: used) }
+            slot.room = room
+        } catch {
+            if case .atCapacity = error { registry.count(.total) }
+            if request.insistsOnView { throw error }
+        }
     }
 
     /// Sends the room's state to a new participant, without the members, whom the join announces.
@@ -163,10 +183,10 @@ final class SeatService: Sendable {
         try registry.allow(request, id, at: MonotonicClock.now())
     }
 
-    /// Throws unless the participant may get this personal view now. A view that a member of the room has already costs
-    /// nothing and is always allowed.
-    func allowView(_ view: PersonalView, _ id: String, in room: String) throws(ConferenceError) {
-        guard let known = registry[room]?.read({ $0.room.personalViews }), !known.contains(view) else { return }
+    /// Throws unless the participant may get this view now. `main`, and views that are in use, cost nothing and are
+    /// always allowed.
+    func allowView(_ view: ViewID, _ id: String, besides used: Set<ViewID>) throws(ConferenceError) {
+        if view == .main || used.contains(view) { return }
         if media.overload.level > .none {
             registry.count(.overload)
             throw .overloaded

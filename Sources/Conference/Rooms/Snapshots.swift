@@ -14,6 +14,11 @@ final class Snapshots: Sendable {
     static let waitersPerRoom = 64
     static let rooms = 16
 
+    struct Key: Hashable, Sendable {
+        var room: String
+        var view = ViewSettings.main
+    }
+
     private struct Entry {
         /// Identifies the picture that is being made.
         var ticket: Int
@@ -23,7 +28,7 @@ final class Snapshots: Sendable {
     }
 
     private struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [Key: Entry] = [:]
         var tickets = 0
 
         mutating func forgetOld(at now: Instant) {
@@ -42,16 +47,17 @@ final class Snapshots: Sendable {
             pool: pool, meter: meter, limit: Self.rooms, slack: SerialLane.slackBehindEncoders, hasUntrustedInput: true)
     }
 
-    /// The room's current picture.
-    func png(of room: String, _ engine: RoomEngine) async throws(ConferenceError) -> [UInt8] {
+    /// The current picture of a view of the room, which the scene must use.
+    func png(of room: String, _ view: ViewID, _ engine: RoomEngine) async throws(ConferenceError) -> [UInt8] {
         let answer = await withCheckedContinuation { (continuation: CheckedContinuation<Answer, Never>) in
-            let ticket = ask(room, at: MonotonicClock.now()) { continuation.resume(returning: $0) }
+            let key = Key(room: room, view: view.name)
+            let ticket = ask(key, at: MonotonicClock.now()) { continuation.resume(returning: $0) }
             guard let ticket else { return }
-            let end = engine.snapshot { [self] in picture($0, of: room, ticket: ticket) }
+            let end = engine.snapshot(of: view) { [self] in picture($0, of: key, ticket: ticket) }
             // A room that has just ended has no next tick.
             DispatchQueue.global().asyncAfter(deadline: .now() + 2) { [self] in
                 end()
-                fail(room, ticket: ticket, .internalFailure("The picture of room “\(room)” did not come in time."))
+                fail(key, ticket: ticket, .internalFailure("The picture of room “\(room)” did not come in time."))
             }
         }
         return try answer.get()
@@ -59,7 +65,7 @@ final class Snapshots: Sendable {
 
     /// Passes the room's picture to `answer`: the recent one, or the one that is being made. Returns a ticket where the
     /// caller must get a new picture and end with `picture` or `fail`.
-    func ask(_ room: String, at now: Instant, answer: @escaping @Sendable (Answer) -> Void) -> Int? {
+    func ask(_ room: Key, at now: Instant, answer: @escaping @Sendable (Answer) -> Void) -> Int? {
         let (ready, ticket): (Answer?, Int?) = state.withLock { state in
             state.forgetOld(at: now)
             if let entry = state.entries[room] {
@@ -83,7 +89,7 @@ final class Snapshots: Sendable {
         "Too many pictures are asked for: try again in a second.", retryAfter: .seconds(1))
 
     /// Encodes the room's picture as PNG in the pool.
-    func picture(_ picture: Picture, of room: String, ticket: Int) {
+    func picture(_ picture: Picture, of room: Key, ticket: Int) {
         lane.submit { [self] in
             do throws(CodecError) {
                 finish(room, ticket, .success(try picture.pngData()))
@@ -94,12 +100,12 @@ final class Snapshots: Sendable {
     }
 
     /// Fails the waiting requests. Without effect where the picture was there in time.
-    func fail(_ room: String, ticket: Int, _ error: ConferenceError) { finish(room, ticket, .failure(error)) }
+    func fail(_ room: Key, ticket: Int, _ error: ConferenceError) { finish(room, ticket, .failure(error)) }
 
     /// Releases pictures older than `lifetime`.
     func forgetOld(at now: Instant) { state.withLock { $0.forgetOld(at: now) } }
 
-    private func finish(_ room: String, _ ticket: Int, _ answer: Answer) {
+    private func finish(_ room: Key, _ ticket: Int, _ answer: Answer) {
         let waiters = state.withLock { state -> [@Sendable (Answer) -> Void] in
             guard let entry = state.entries[room], entry.ticket == ticket, !entry.waiters.isEmpty else { return [] }
             if case .success(let png) = answer {

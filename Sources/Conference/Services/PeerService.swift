@@ -48,7 +48,6 @@ final class PeerService: Sendable {
     private struct Plan: Sendable {
         var engine: RoomEngine
         var intake: Intake
-        var view: ViewID
         var media: MediaPreferences
         var chatChannel: String?
         var limit: SenderLimit?
@@ -69,7 +68,7 @@ final class PeerService: Sendable {
             }
             try registry.allow(.offer, id, at: now)
             var plan = Plan(
-                engine: slot.engine, intake: intake, view: slot.view(of: id),
+                engine: slot.engine, intake: intake,
                 media: slot.listeners[id]?.media ?? MediaPreferences(), chatChannel: slot.listeners[id]?.chatChannel,
                 limit: slot.limits[id],
                 isViewer: member.kind == .viewer,
@@ -120,9 +119,9 @@ final class PeerService: Sendable {
             throw .participantNotFound(id)
         }
         let seat = HostedPeer(
-            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan.isViewer, plan.media, at: now),
+            id: id, seatID: host.makeSeatID(), peer: try makePeer(plan, at: now),
             engine: plan.engine,
-            intake: plan.intake, view: plan.view,
+            intake: plan.intake,
             opensChannels: plan.media.opensChannels, chatChannel: plan.chatChannel,
             maySendMessages: plan.maySendMessages,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
@@ -206,9 +205,8 @@ final class PeerService: Sendable {
     }
 
     /// Makes a connection for one participant. Called on the loop.
-    private func makePeer(_ isViewer: Bool, _ media: MediaPreferences, at now: Instant) throws(ConferenceError)
-        -> PeerConnection
-    {
+    private func makePeer(_ plan: Plan, at now: Instant) throws(ConferenceError) -> PeerConnection {
+        let (isViewer, media) = (plan.isViewer, plan.media)
         var settings = PeerConfiguration(role: .server)
         settings.candidates = candidates
         settings.audio = isViewer ? .sendOnly : .sendReceive
@@ -217,8 +215,7 @@ final class PeerService: Sendable {
             media.videoCodecs?.filter(configuration.video.codecs.contains) ?? configuration.video.codecs
         settings.isCompactOffer = media.isCompactOffer
         settings.dtls.allowsLegacyVersions = media.allowsLegacyDTLS
-        settings.bandwidth.maximum =
-            Ladder(configuration.video.renditions, width: 1920, height: 1080, framesPerSecond: 30).usefulRate
+        settings.bandwidth.maximum = plan.engine.usefulRate
         settings.wallClockOffset = wallClockOffset
         do {
             return try PeerConnection(settings, identity: identity, at: now)

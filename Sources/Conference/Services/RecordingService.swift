@@ -62,14 +62,17 @@ final class RecordingService: Sendable {
             if rooms.registry.isDraining { throw .draining }
             return try rooms.change(room) { slot throws(ConferenceError) in
                 if slot.recording != nil { throw .recordingRunning(room) }
-                // The size may have changed while the file was created.
-                guard slot.room.settings.width == known.settings.width,
-                    slot.room.settings.height == known.settings.height
+                // The picture may have changed while the file was created.
+                let (settings, view) = (slot.room.settings, recording.view.name)
+                guard settings.hasView(view),
+                    settings.format(ofView: view) == known.settings.format(ofView: view)
                 else {
-                    throw .recordingFailed("The size of the room changed just now: try again.")
+                    throw .recordingFailed("The size of the picture changed just now: try again.")
                 }
-                recording.attach(to: slot.engine)
                 slot.recording = recording
+                // The view is in use before the recording takes it.
+                _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
+                recording.attach(to: slot.engine)
                 slot.room.recording = recording.info
                 return recording.info
             }
@@ -113,10 +116,8 @@ final class RecordingService: Sendable {
     private func makeRecordingNow(
         _ room: String, _ settings: RoomSettings, by participant: String?
     ) throws(RecordingError) -> RoomRecording {
-        let ladder = Ladder(
-            configuration.video.renditions, width: settings.width, height: settings.height,
-            framesPerSecond: settings.framesPerSecond)
-        let top = ladder.rungs[0]
+        let view = settings.recordedView
+        let top = Ladder(configuration.video.renditions, settings.format(ofView: view.name)).rungs[0]
         let catalogue = try control.readyCatalogue()
         try control.reserve.checkStart()
         let entry = try catalogue.begin(room: room)
@@ -133,7 +134,7 @@ final class RecordingService: Sendable {
                     self?.thread.post { [weak self] in self?.recordingEnded(id, error) }
                 })
             return RoomRecording(
-                entry, startedBy: participant, recorder: recorder, catalogue: catalogue, control: control)
+                entry, of: view, startedBy: participant, recorder: recorder, catalogue: catalogue, control: control)
         } catch {
             catalogue.remove(id)
             throw error

@@ -1,3 +1,4 @@
+import Basics
 import Conference
 import HTTPTypes
 import RoomMedia
@@ -150,11 +151,42 @@ enum OpenAPI {
                 "participants": Schema.list(of: Schema.ref("Participant")),
                 "tiles": Schema.list(of: Schema.ref("Tile")),
                 "renditions": Schema.list(of: Schema.ref("Rendition")),
+                "views": Schema.list(of: Schema.ref("View")),
                 "recording": Schema.orNull(Schema.ref("Recording")),
             ],
             required: [
-                "id", "createdAt", "layout", "width", "height", "participants", "tiles", "renditions", "recording",
+                "id", "createdAt", "layout", "width", "height", "participants", "tiles", "views", "renditions",
+                "recording",
             ]),
+        // The named views of a room, and the choices that participants have made for themselves.
+        "View": Schema.object(
+            [
+                "name": Schema.string, "layout": Schema.string,
+                "scope": Schema.choice(LayoutScope.allCases.map(\.rawValue)),
+                "pin": Schema.list(of: Schema.string), "width": Schema.integer, "height": Schema.integer,
+                "framesPerSecond": Schema.integer,
+                "names": [
+                    "type": "boolean", "description": "Whether tiles show names; without it as the layout says.",
+                ],
+                "participants": ["type": "integer", "description": "The number of participants that get it."],
+                "recorded": Schema.boolean,
+            ],
+            required: [
+                "name", "layout", "scope", "width", "height", "framesPerSecond", "participants", "recorded",
+            ]),
+        "ViewSettings": Schema.object([
+            "layout": Schema.string, "width": Schema.integer(ViewSettings.side),
+            "height": Schema.integer(ViewSettings.side),
+            "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "names": Schema.boolean,
+            "renditions": Schema.list(
+                of: Schema.object(
+                    [
+                        "height": Schema.integer(RoomSettings.allowed.height),
+                        "bitrate": Schema.integer(
+                            ViewSettings.rate.lowerBound.bitsPerSecond...ViewSettings.rate.upperBound.bitsPerSecond),
+                        "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond),
+                    ], required: ["height", "bitrate"])),
+        ]),
         "RoomSettings": Schema.object([
             "layout": Schema.string, "onPresent": Schema.string,
             "width": Schema.integer(RoomSettings.allowed.width),
@@ -164,6 +196,10 @@ enum OpenAPI {
             "pin": ["type": "string", "description": .string("\(RoomPIN.rule); empty: none. No answer has it.")],
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
             "maxViewers": Schema.integer(RoomSettings.allowed.maxViewers),
+            "views": [
+                "type": "object", "description": "Named views to add or replace; null removes one.",
+                "additionalProperties": Schema.orNull(Schema.ref("ViewSettings")),
+            ],
         ]),
         "Participant": Schema.object(
             [
@@ -207,7 +243,7 @@ enum OpenAPI {
                 "height": Schema.integer, "label": Schema.boolean,
             ], required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
-            "codec": Schema.string, "width": Schema.integer, "height": Schema.integer,
+            "view": Schema.string, "codec": Schema.string, "width": Schema.integer, "height": Schema.integer,
             "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,
         ]),

@@ -1,5 +1,7 @@
+import Basics
 import Conference
 import Hummingbird
+import RoomMedia
 
 /// The routes of rooms and participants.
 extension RouteTable {
@@ -62,11 +64,13 @@ extension RouteTable {
                 .get, "/api/rooms/{room}/snapshot.png", .insider,
                 RouteDescription(
                     tag: "rooms", summary: "The current composite picture",
+                    parameters: [.query("view", "The name of the view; main without it.")],
                     answers: [.file("The picture.", "image/png")],
                     failures: [404])
             ) { asked in
                 try limits.checkSnapshot(asked)
-                return .bytes(try await conference.snapshot(try asked.room()), type: "image/png")
+                let view = asked.query("view") ?? ViewSettings.main
+                return .bytes(try await conference.snapshot(try asked.room(), view: view), type: "image/png")
             })
         addParticipants(conference)
     }
@@ -107,7 +111,7 @@ extension RouteTable {
 extension RoomSettingsChange {
     static let keys = [
         "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
-        "maxParticipants", "maxViewers",
+        "maxParticipants", "maxViewers", "views",
     ]
 
     /// - Throws: 400 for a value of the wrong type, and for a text that cannot be a layout's name. The conference
@@ -128,10 +132,62 @@ extension RoomSettingsChange {
         pin = try body.text("pin")
         maxViewers = try body.integer("maxViewers")
         maxParticipants = try body.integer("maxParticipants")
-        if let layout, !LayoutInfo.isName(layout) {
-            throw .badRequest("layout: the name of a layout (1 to 64 of a-z, 0-9, - and _)")
+        try Self.check(layout, "layout")
+        guard let members = try body.object("views") else { return }
+        for (name, member) in members {
+            if member == .null {
+                views[name] = .some(nil)
+            } else {
+                let view = try RequestBody(member, named: "views.\(name)", keys: ViewSettings.keys)
+                views[name] = try ViewSettings(view)
+            }
         }
     }
+
+    fileprivate static func check(_ layout: String?, _ key: String) throws(APIError) {
+        if let layout, !LayoutInfo.isName(layout) {
+            throw .badRequest("\(key): the name of a layout (1 to 64 of a-z, 0-9, - and _)")
+        }
+    }
+}
+
+extension ViewSettings {
+    static let keys = ["layout", "width", "height", "framesPerSecond", "renditions", "names"]
+
+    /// - Throws: 400 for a value of the wrong type. The conference checks the values.
+    init(_ body: RequestBody) throws(APIError) {
+        self.init()
+        layout = try body.text("layout")
+        width = try body.integer("width")
+        height = try body.integer("height")
+        framesPerSecond = try body.integer("framesPerSecond")
+        names = try body.bool("names")
+        try RoomSettingsChange.check(layout, body.key("layout"))
+        guard let list = try body.list("renditions") else { return }
+        var rungs: [ConferenceConfiguration.Rung] = []
+        for (index, item) in list.enumerated() {
+            let rung = try RequestBody(
+                item, named: body.key("renditions[\(index)]"), keys: ["height", "bitrate", "framesPerSecond"])
+            guard let height = try rung.integer("height"), let rate = try rung.integer("bitrate"),
+                RoomSettings.allowed.height.contains(height), height % 2 == 0,
+                Self.rate.contains(.init(bitsPerSecond: rate))
+            else {
+                throw .badRequest(
+                    "\(rung.key("height")), bitrate: an even number of lines, and bits per second from \(Self.rate.lowerBound) to \(Self.rate.upperBound)"
+                )
+            }
+            let framesPerSecond = try rung.integer("framesPerSecond")
+            if let framesPerSecond, !RoomSettings.allowed.framesPerSecond.contains(framesPerSecond) {
+                throw .badRequest(
+                    "\(rung.key("framesPerSecond")): 1 to \(RoomSettings.allowed.framesPerSecond.upperBound)")
+            }
+            rungs.append(.init(height: height, framesPerSecond: framesPerSecond, bitRate: .init(bitsPerSecond: rate)))
+        }
+        renditions = rungs.sorted { ($0.height, $0.bitRate) > ($1.height, $1.bitRate) }
+    }
+
+    /// Of a rendition.
+    static let rate = BitRate.kilobits(16)...(.kilobits(50_000))
 }
 
 extension ParticipantChange {

@@ -88,6 +88,7 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
+        ConfigurationKey("rooms.views", \.rooms.settings.views, .views),
         ConfigurationKey(
             "video.codecs", \.video.codecs,
             .list(of: .choice, "a list of h264 and vp8, the preferred one first", count: 1...2)),
@@ -235,7 +236,7 @@ enum ConfigurationSchema {
         }
     }
 
-    private static let rendition = ConfigurationRule<TesseraConfiguration.Rendition>(allowed: "a rendition") {
+    static let rendition = ConfigurationRule<TesseraConfiguration.Rendition>(allowed: "a rendition") {
         raw in
         guard case .map(let entries) = raw else { return nil }
         let height = ConfigurationRule<Int>.integer(RoomSettings.allowed.height, even: true)

@@ -3,6 +3,8 @@ import Basics
 /// The JSON object in a request's body, without unknown members.
 struct RequestBody: Sendable {
     let members: [String: JSONValue]
+    /// The place of the object in the body, `a.b`; empty: the body itself.
+    private let place: String
 
     /// - Throws: 400 with the fault and its remedy.
     init(_ bytes: [UInt8], keys: [String]) throws(APIError) {
@@ -16,11 +18,30 @@ struct RequestBody: Sendable {
             throw .badRequest("the body: " + JSON.explain(error))
         }
         guard case .object(let members) = value else { throw .badRequest("the body must be a JSON object") }
+        try self.init(.object(members), named: "", keys: keys)
+    }
+
+    /// An object in the body, at `place`.
+    init(_ value: JSONValue, named place: String, keys: [String]) throws(APIError) {
+        guard case .object(let members) = value else { throw .badRequest("\(place): an object") }
         for key in members.keys.sorted() where !keys.contains(key) {
             let hint = Spelling.nearest(key, among: keys).map { "; did you mean \($0)?" } ?? ""
-            throw .badRequest("there is no key \(key) here\(hint); allowed are \(keys.joined(separator: ", "))")
+            let here = place.isEmpty ? "here" : "in \(place)"
+            throw .badRequest("there is no key \(key) \(here)\(hint); allowed are \(keys.joined(separator: ", "))")
         }
         self.members = members
+        self.place = place
+    }
+
+    /// The key as faults name it.
+    func key(_ key: String) -> String { place.isEmpty ? key : "\(place).\(key)" }
+
+    func object(_ key: String) throws(APIError) -> [String: JSONValue]? {
+        try value(key, "an object") { if case .object(let value) = $0 { value } else { nil } }
+    }
+
+    func list(_ key: String) throws(APIError) -> [JSONValue]? {
+        try value(key, "a list") { if case .array(let value) = $0 { value } else { nil } }
     }
 
     func integer(_ key: String) throws(APIError) -> Int? {
@@ -53,11 +74,11 @@ struct RequestBody: Sendable {
     }
 
     /// nil where the key is missing or null.
-    private func value<Value>(_ key: String, _ allowed: String, _ read: (JSONValue) -> Value?) throws(APIError)
+    private func value<Value>(_ name: String, _ allowed: String, _ read: (JSONValue) -> Value?) throws(APIError)
         -> Value?
     {
-        guard let member = members[key], member != .null else { return nil }
-        guard let value = read(member) else { throw .badRequest("\(key): \(allowed)") }
+        guard let member = members[name], member != .null else { return nil }
+        guard let value = read(member) else { throw .badRequest("\(key(name)): \(allowed)") }
         return value
     }
 }

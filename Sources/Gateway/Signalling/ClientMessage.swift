@@ -8,6 +8,8 @@ enum ClientMessage: Sendable, Equatable {
     case candidate(String?)
     case state(State)
     case layout(Layout)
+    /// The name of the view that the client wants to see.
+    case view(String)
     case present(on: Bool)
     case chat(Chat)
     case record(Participant.RecordAction)
@@ -22,11 +24,12 @@ enum ClientMessage: Sendable, Equatable {
         var pin: String?
         var role: Role?
         var layout: String?
+        var view: String?
         var resume: ResumeClaim?
         /// Whether the client wants changes of the list of participants instead of whole lists.
         var deltas: Bool
 
-        private enum Keys: String, CodingKey { case room, name, token, pin, role, layout, resume, deltas }
+        private enum Keys: String, CodingKey { case room, name, token, pin, role, layout, view, resume, deltas }
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Keys.self)
@@ -42,6 +45,7 @@ enum ClientMessage: Sendable, Equatable {
             pin = try members.decodeIfPresent(String.self, forKey: .pin)
             role = try members.decodeIfPresent(Role.self, forKey: .role)
             layout = try members.decodeIfPresent(String.self, forKey: .layout)
+            view = try members.decodeIfPresent(String.self, forKey: .view)
             deltas = try members.decodeIfPresent(Bool.self, forKey: .deltas) ?? false
         }
     }
@@ -65,6 +69,7 @@ enum ClientMessage: Sendable, Equatable {
 
     private struct Kind: Decodable { var type: String }
     private struct Offer: Decodable { var sdp: String }
+    private struct View: Decodable { var name: String }
     private struct Present: Decodable { var on: Bool }
     private struct Record: Decodable { var action: Participant.RecordAction }
 
@@ -92,7 +97,8 @@ enum ClientMessage: Sendable, Equatable {
     static let maxBytesBesideOffers = 65_536
 
     static let types = [
-        "join", "offer", "candidate", "state", "layout", "present", "chat", "record", "moderate", "room", "leave",
+        "join", "offer", "candidate", "state", "layout", "view", "present", "chat", "record", "moderate", "room",
+        "leave",
     ]
 
     /// - Throws: `bad_message` with a sentence about the fault.
@@ -111,6 +117,7 @@ enum ClientMessage: Sendable, Equatable {
             case "candidate": return .candidate(try JSON.decode(Candidate.self, from: bytes).line)
             case "state": return .state(try JSON.decode(State.self, from: bytes))
             case "layout": return .layout(try JSON.decode(Layout.self, from: bytes))
+            case "view": return .view(try JSON.decode(View.self, from: bytes).name)
             case "present": return .present(on: try JSON.decode(Present.self, from: bytes).on)
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
             case "record": return .record(try JSON.decode(Record.self, from: bytes).action)

@@ -68,7 +68,9 @@ struct Welcome: Sendable, Equatable {
     var role: Role
     var resumeSecret: String
     var participants: [ParticipantInfo]
-    var layout: String
+    var shown: ShownLayout
+    /// The names of the room's views.
+    var views: [String] = [ViewSettings.main]
     var recording: RecordingInfo?
     var access = RoomAccess()
     /// The latest public messages of the chat, the oldest first.
@@ -85,7 +87,9 @@ struct Welcome: Sendable, Equatable {
                 ],
                 "iceServers": .array(iceServers.map(\.json)),
                 "participants": .array((roster?.listed ?? participants).map(\.json)),
-                "layout": .string(layout), "recording": recording?.json ?? .null, "chat": .array(chat.map(\.json)),
+                "layout": .string(shown.name), "view": .string(shown.view), "scope": .string(shown.scope.rawValue),
+                "pin": .array(shown.pins.map { .string($0) }), "views": .array(views.map { .string($0) }),
+                "recording": recording?.json ?? .null, "chat": .array(chat.map(\.json)),
                 "settings": .object(access.members),
             ], where: ["viewers": roster.map { .integer($0.viewers) }])
     }
@@ -98,7 +102,7 @@ extension Welcome {
         self.init(
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
-            resumeSecret: seat.resumeSecret, participants: seat.participants, layout: seat.layout,
+            resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
             recording: seat.recording, access: seat.access, chat: seat.chatHistory)
     }
 }
@@ -156,7 +160,11 @@ extension ParticipantEvent {
                 "tiles": .array(tiles.tiles.map(\.json)),
             ]
         case .speaker(let id): ["type": "speaker", "participant": id.map { .string($0) } ?? .null]
-        case .layout(let name): ["type": "layout", "name": .string(name)]
+        case .layout(let shown):
+            [
+                "type": "layout", "name": .string(shown.name), "view": .string(shown.view),
+                "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
+            ]
         case .recording(let recording): ["type": "recording", "recording": recording?.json ?? .null]
         case .chat(let chat): chat.json
         case .role(let role): ["type": "role", "role": .string(role.rawValue)]

@@ -198,7 +198,8 @@ final class SignallingEndpoint: Sendable {
             case .candidate(let line): seat.addCandidate(line)
             case .state(let audio, let video, let hand): try seat.setState(audio: audio, video: video, hand: hand)
             case .layout(let name, let scope, let pins):
-                try seat.setLayout(name ?? seat.layout, scope: scope, pins: pins)
+                try seat.setLayout(name, scope: scope, pins: pins)
+            case .view(let name): try seat.setView(name)
             case .present(let on): try seat.present(on)
             case .chat(let text, let to): try seat.chat(text, to: to)
             case .record(let action): try await seat.record(action)

@@ -25,6 +25,7 @@ struct SignallingSession: Sendable {
         case candidate(String?)
         case state(audio: Bool?, video: Bool?, hand: Bool?)
         case layout(String?, LayoutScope, pins: [String]?)
+        case view(String)
         case present(Bool)
         case chat(String, to: String?)
         case record(Participant.RecordAction)
@@ -108,12 +109,17 @@ struct SignallingSession: Sendable {
         case .state(let change):
             return [.seat(.state(audio: change.audio, video: change.video, hand: change.hand))]
         case .layout(let layout):
-            guard layout.name != nil || layout.pin != nil else { throw Refusal(.badMessage, "layout: name is missing") }
+            // Without both, the client's own choice ends.
+            guard layout.name != nil || layout.pin != nil || layout.scope != .room else {
+                throw Refusal(.badMessage, "layout: name is missing")
+            }
             if let name = layout.name, !LayoutInfo.isName(name) {
                 throw Refusal(.unknownLayout, "there is no such layout")
             }
             guard (layout.pin?.count ?? 0) <= 100 else { throw Refusal(.badMessage, "pin: at most 100 participants") }
             return [.seat(.layout(layout.name, layout.scope ?? .me, pins: layout.pin))]
+        case .view(let name):
+            return [.seat(.view(try viewName(name)))]
         case .present(let on):
             return [.seat(.present(on))]
         case .chat(let chat):
@@ -147,15 +153,22 @@ struct SignallingSession: Sendable {
         if let layout = join.layout, !LayoutInfo.isName(layout) {
             throw Refusal(.unknownLayout, "there is no such layout")
         }
+        let view = try join.view.map { name throws(Refusal) in try viewName(name) }
         state = .joining(held: [])
         let role = join.role ?? .participant
         // A viewer has a peer that could send, since it may be brought on stage.
         var request = JoinRequest(room: join.room, name: name, role: role, layout: join.layout)
+        request.view = view
         // Only a token proves a role.
         request.roleIsProven = false
         request.isNative = true
         request.pin = join.pin
         return [.join(request, asksRole: join.role != nil, token: join.token)]
+    }
+
+    private func viewName(_ name: String) throws(Refusal) -> String {
+        guard ViewSettings.isName(name) else { throw Refusal(.badMessage, "view: there is no such view") }
+        return name
     }
 
     // MARK: From the conference
@@ -320,7 +333,8 @@ extension ErrorCode {
             .internalFailure:
             self
         case .roomNotFound: .forbidden
-        case .participantNotFound, .recordingNotFound, .recordingRunning, .recordingNotRunning, .layoutInUse, .conflict:
+        case .participantNotFound, .viewNotFound, .recordingNotFound, .recordingRunning, .recordingNotRunning,
+            .layoutInUse, .conflict:
             .badMessage
         case .badLayout: .unknownLayout
         case .draining: .overloaded

@@ -96,6 +96,8 @@ final class WHIPEndpoint: Sendable {
             request.role = .viewer
             request.kind = .viewer
             request.asParticipant = asked.query("as")
+            request.view = asked.query("view")
+            request.insistsOnView = true
         }
         return request
     }

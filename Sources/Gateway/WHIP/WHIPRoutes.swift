@@ -13,6 +13,7 @@ extension RouteTable {
                 : [
                     .query("name", "The viewer's name."),
                     .query("as", "A participant's id: that participant's own mix."),
+                    .query("view", "The name of the view; without it main, or that of the participant."),
                 ]
             add(
                 Route(

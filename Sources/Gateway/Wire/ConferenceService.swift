@@ -11,7 +11,7 @@ protocol ConferenceService: Sendable {
     func room(_ id: String) -> RoomInfo?
     func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
     func endRoom(_ id: String) throws(ConferenceError)
-    func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8]
+    func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]
 
     func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
         -> ParticipantInfo
@@ -60,7 +60,8 @@ protocol ConferenceSeat: Sendable {
     var resumeSecret: String { get }
     /// nil once the participant has left.
     var info: ParticipantInfo? { get }
-    var layout: String { get }
+    var shown: ShownLayout { get }
+    var views: [String] { get }
     var participants: [ParticipantInfo] { get }
     var recording: RecordingInfo? { get }
     var access: RoomAccess { get }
@@ -73,7 +74,8 @@ protocol ConferenceSeat: Sendable {
     func addCandidate(_ line: String?)
     func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart
     func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)
-    func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
+    func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
+    func setView(_ name: String) throws(ConferenceError)
     func present(_ on: Bool) throws(ConferenceError)
     func chat(_ text: String, to other: String?) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture

@@ -49,6 +49,7 @@ extension ErrorCode {
             case .wrongPIN: .wrongPIN
             case .mustWait: .refused
             case .unknownLayout: .unknownLayout
+            case .unknownView: .viewNotFound
             case .badLayout: .badLayout
             case .layoutInUse: .layoutInUse
             case .badSDP: .badSDP

@@ -25,7 +25,8 @@ extension RoomInfo {
             "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
             "people": .integer(participants.count), "waiting": .integer(waiting),
             "participants": .array(participants.map(\.json)),
-            "tiles": .array(tiles.tiles.map(\.json)), "renditions": .array(renditions.map(\.json)),
+            "tiles": .array(tiles.tiles.map(\.json)), "views": .array(views.map(\.json)),
+            "renditions": .array(renditions.map(\.json)),
             "recording": recording?.json ?? .null,
         ]
     }
@@ -55,6 +56,21 @@ extension WaitingPerson {
     var json: JSONValue { ["id": .string(id), "name": .string(name)] }
 }
 
+extension ViewInfo {
+    var json: JSONValue {
+        .object(
+            [
+                "name": .string(shown.view), "layout": .string(shown.name), "scope": .string(shown.scope.rawValue),
+                "width": .integer(width), "height": .integer(height), "framesPerSecond": .integer(framesPerSecond),
+                "participants": .integer(participants), "recorded": .bool(isRecorded),
+            ],
+            where: [
+                "names": names.map { .bool($0) },
+                "pin": shown.pins.isEmpty ? nil : .array(shown.pins.map { .string($0) }),
+            ])
+    }
+}
+
 extension ParticipantInfo {
     var json: JSONValue {
         [
@@ -80,8 +96,9 @@ extension TilesInfo.Tile {
 extension RenditionInfo {
     var json: JSONValue {
         [
-            "codec": .string(codec.rawValue), "width": .integer(width), "height": .integer(height),
-            "framesPerSecond": .integer(framesPerSecond), "bitrate": .integer(bitRate.bitsPerSecond),
+            "view": .string(view), "codec": .string(codec.rawValue), "width": .integer(width),
+            "height": .integer(height), "framesPerSecond": .integer(framesPerSecond),
+            "bitrate": .integer(bitRate.bitsPerSecond),
             "peers": .integer(members),
         ]
     }

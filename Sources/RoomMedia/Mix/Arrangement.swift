@@ -8,6 +8,7 @@ struct Arrangement {
     private var members: [LayoutMember] = []
     private(set) var layout: Layout?
     private var viewer: String?
+    private var names: Bool?
 
     init(of view: ViewID) { self.view = view }
 
@@ -15,16 +16,19 @@ struct Arrangement {
     ///
     /// - Parameter aspect: the width of a participant's picture by its height.
     mutating func follow(_ scene: Scene, aspect: (String) -> Double) -> Bool {
-        guard let layout = scene.views[view]?.layout else { return false }
-        let viewer = scene.views[view]?.viewer
+        guard let wanted = scene.views[view], let layout = wanted.layout else { return false }
+        let format = scene.format(of: view)
         let members = scene.layoutMembers(for: view) { Self.coarse(aspect($0)) }
-        guard members != self.members || layout != self.layout || viewer != self.viewer else { return false }
+        guard
+            members != self.members || layout != self.layout || wanted.viewer != viewer || wanted.names != names
+        else { return false }
         self.members = members
         self.layout = layout
-        self.viewer = viewer
+        (viewer, names) = (wanted.viewer, wanted.names)
         let old = arranged.tiles
         arranged = layout.arrange(
-            members, canvasWidth: scene.width, canvasHeight: scene.height, previous: old, viewer: viewer)
+            members, canvasWidth: format.width, canvasHeight: format.height, previous: old, viewer: viewer)
+        if let names { for index in arranged.tiles.indices { arranged.tiles[index].showsName = names } }
         return arranged.tiles != old
     }
 

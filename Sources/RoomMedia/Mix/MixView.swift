@@ -5,14 +5,13 @@ import Mixing
 package import Synchronization
 import Threads
 
-/// One view of a room, the room's or a participant's own: composes its picture and feeds its renditions.
+/// One view of a room, named or a participant's own: composes its picture and feeds its renditions.
 ///
 /// Composing runs in a lane of its own, one tick at a time. A tick that comes before the last is done is skipped and
 /// counted.
 package final class MixView: Sendable {
     package let id: ViewID
-    let width: Int
-    let height: Int
+    let format: ViewFormat
     let ladder: Ladder
 
     /// Touched by the lane's jobs only.
@@ -37,19 +36,18 @@ package final class MixView: Sendable {
     package let lateTicks = Atomic<Int>(0)
 
     init(
-        id: ViewID, width: Int, height: Int, ladder: Ladder, pool: WorkPool, meters: StageMeters,
-        overload: OverloadState
+        id: ViewID, format: ViewFormat, ladder: Ladder, pool: WorkPool, meters: StageMeters, overload: OverloadState
     ) {
         self.id = id
-        self.width = width
-        self.height = height
+        self.format = format
         self.ladder = ladder
         self.overload = overload
         delays = meters.delays
         canvas = Confined(
-            Canvas(compositor: Compositor(width: width, height: height), arrangement: Arrangement(of: id)))
+            Canvas(compositor: Compositor(width: format.width, height: format.height), arrangement: Arrangement(of: id))
+        )
         lane = SerialLane(pool: pool, meter: meters.compose, limit: 1, slack: SerialLane.slackBehindEncoders)
-        published = Guarded(TilesInfo(width: width, height: height, tiles: []))
+        published = Guarded(TilesInfo(width: format.width, height: format.height, tiles: []))
     }
 
     var tiles: TilesInfo { published.withLock { $0 } }
@@ -126,7 +124,7 @@ package final class MixView: Sendable {
         }
         guard let picture = canvas.value.picture else { return }
         for body in waiting { body(picture) }
-        var scaled: [Int: Picture] = [height: picture]
+        var scaled: [Int: Picture] = [format.height: picture]
         for rendition in renditions where rendition.wantsPicture(at: tick, generation: canvas.value.generation) {
             let size = rendition.rung.height
             let source = scaled[size] ?? scale(picture, rendition.rung)
@@ -141,7 +139,7 @@ package final class MixView: Sendable {
         if let layout = canvas.value.arrangement.layout { canvas.value.compositor.background = layout.background }
         guard moved else { return }
         canvas.value.composed.removeAll(keepingCapacity: true)
-        published.withLock { $0 = canvas.value.arrangement.info(width: width, height: height) }
+        published.withLock { $0 = canvas.value.arrangement.info(width: format.width, height: format.height) }
         tilesChanged()
     }
 

@@ -77,6 +77,8 @@ package final class RoomEngine: Sendable {
         var users: Set<User> = []
         var snapshots = 0
         var recorder: (@Sendable ([Float], Int64) -> Void)?
+        /// The view whose picture the recording takes.
+        var recorded: ViewID?
         var isClosed = false
 
         var isRunning: Bool { !users.isEmpty && !isClosed }
@@ -137,14 +139,18 @@ package final class RoomEngine: Sendable {
         if isStart { tick(MonotonicClock.now()) }
     }
 
-    /// Arranges the tiles of a stopped room, which clients are told all the same.
+    /// Arranges the tiles of views that are not made, which clients are told all the same.
     private static func arrange(_ state: inout State) -> [(ViewID, TilesInfo)] {
-        state.arrangements = state.arrangements.filter { state.scene.views[$0.key] != nil }
+        state.arrangements = state.arrangements.filter { id, _ in
+            state.scene.views[id] != nil && state.views[id] == nil
+        }
         var moved: [(ViewID, TilesInfo)] = []
-        for id in state.scene.views.keys {
+        for id in state.scene.views.keys where state.views[id] == nil {
             var arrangement = state.arrangements[id] ?? Arrangement(of: id)
-            if arrangement.follow(state.scene, aspect: { _ in 16.0 / 9 }) {
-                moved.append((id, arrangement.info(width: state.scene.width, height: state.scene.height)))
+            let intakes = state.people.mapValues(\.intake.video)
+            if arrangement.follow(state.scene, aspect: { intakes[$0]?.aspectRatio ?? 16.0 / 9 }) {
+                let format = state.scene.format(of: id)
+                moved.append((id, arrangement.info(width: format.width, height: format.height)))
             }
             state.arrangements[id] = arrangement
         }
@@ -155,7 +161,6 @@ package final class RoomEngine: Sendable {
     private func start(_ state: inout State) {
         state.arrangements = [:]
         makeViews(&state)
-        startTicking(state.scene.framesPerSecond)
         let (people, scene, recorder) = (state.people, state.scene.people, state.recorder)
         services.audio.execute { [id, audio, speakersChanged] rooms in
             let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
@@ -166,50 +171,53 @@ package final class RoomEngine: Sendable {
         }
     }
 
+    /// Makes the views in use that are missing, and ticks at the rates of all.
     private func makeViews(_ state: inout State) {
-        let scene = state.scene
-        let ladder = Ladder(rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
-        for id in scene.views.keys where state.views[id] == nil {
+        for (id, view) in state.scene.views where view.isUsed && state.views[id] == nil {
+            let format = state.scene.format(of: id)
             state.views[id] = MixView(
-                id: id, width: scene.width, height: scene.height, ladder: ladder, pool: services.pool,
-                meters: services.meters,
+                id: id, format: format, ladder: Ladder(rungs, format), pool: services.pool, meters: services.meters,
                 overload: services.overload)
         }
-    }
-
-    private func startTicking(_ framesPerSecond: Int) {
-        services.video.add(id, framesPerSecond: framesPerSecond) { [weak self] tick in self?.tick(tick) }
+        let rates = Set(state.views.values.map(\.format.framesPerSecond))
+        services.video.remove(id, except: rates)
+        for rate in rates {
+            services.video.add(id, framesPerSecond: rate) { [weak self] tick in self?.tick(tick, rate: rate) }
+        }
     }
 
     // MARK: - The scene
 
-    /// Takes over a new scene. Returns whether the canvas or the frame rate changed or a view ended, so that every peer
-    /// must choose its rendition again.
+    /// Takes over a new scene. Returns whether the format of a view changed or a view ended, so that every peer must
+    /// choose its rendition again.
     @discardableResult
     package func apply(_ scene: Scene) -> Bool {
         let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
             let old = state.scene
-            let reshaped =
-                old.width != scene.width || old.height != scene.height || old.framesPerSecond != scene.framesPerSecond
             var ended: [MixView] = []
             var moved: [(ViewID, TilesInfo)] = []
             if state.isClosed { return (ended, false, false, moved) }
-            for (id, view) in state.views where reshaped || scene.views[id] == nil {
+            let reshaped = old.views.keys.contains {
+                scene.views[$0] != nil && old.format(of: $0) != scene.format(of: $0)
+            }
+            for (id, view) in state.views
+            where scene.views[id]?.isUsed != true || view.format != scene.format(of: id) {
                 ended.append(view)
                 state.views[id] = nil
             }
+            // A stopped view's tiles are arranged anew on another canvas.
+            if reshaped { state.arrangements = [:] }
             state.scene = scene
             if state.isRunning {
                 makeViews(&state)
-                if old.framesPerSecond != scene.framesPerSecond { startTicking(scene.framesPerSecond) }
                 services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
-            } else {
-                moved = Self.arrange(&state)
             }
+            moved = Self.arrange(&state)
             for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
-            if reshaped {
+            let cover = scene.cover
+            if cover != old.cover {
                 for person in state.people.values {
-                    person.intake.video.setCanvas(width: scene.width, height: scene.height)
+                    person.intake.video.setCanvas(width: cover.width, height: cover.height)
                 }
             }
             return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders, moved)
@@ -220,9 +228,18 @@ package final class RoomEngine: Sendable {
         return reshaped
     }
 
-    var ladder: Ladder {
+    /// The view that a participant gets.
+    func view(of participant: String) -> ViewID { state.withLock { $0.scene.viewOf[participant] } ?? .main }
+
+    func ladder(of view: ViewID) -> Ladder { Ladder(rungs, state.withLock { $0.scene.format(of: view) }) }
+
+    /// The highest useful estimate of a link of this room: for its largest view, and at least for the largest rung.
+    package var usefulRate: BitRate {
         let scene = state.withLock { $0.scene }
-        return Ladder(rungs, width: scene.width, height: scene.height, framesPerSecond: scene.framesPerSecond)
+        let tallest = rungs.map(\.height).max() ?? scene.height
+        let own = Ladder(rungs, width: tallest * 16 / 9, height: tallest, framesPerSecond: scene.framesPerSecond)
+        let ladders = scene.views.keys.map { Ladder(rungs, scene.format(of: $0)) }
+        return (ladders + [own]).map(\.usefulRate).max() ?? own.usefulRate
     }
 
     func tiles(of view: ViewID) -> TilesInfo? { state.withLock { $0.views[view] }?.tiles }
@@ -240,7 +257,8 @@ package final class RoomEngine: Sendable {
             audioDelay: delay)
         let person = Person(intake: intake, hearsAs: hearsAs)
         state.withLock { state in
-            intake.video.setCanvas(width: state.scene.width, height: state.scene.height)
+            let cover = state.scene.cover
+            intake.video.setCanvas(width: cover.width, height: cover.height)
             if state.people.updateValue(person, forKey: participant) == nil { services.audio.count(people: 1) }
             guard state.isRunning else { return }
             services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }
@@ -284,17 +302,16 @@ package final class RoomEngine: Sendable {
     // MARK: - Renditions
 
     /// Adds `member` to the rendition of this choice and returns the rendition's key; nil when the choice is audio
-    /// alone. A view that does not exist is replaced by the room's.
+    /// alone, or when the room does not make the view.
     func subscribe(
         _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?,
         loop: Int
     ) -> RenditionKey? {
-        let found = state.withLock { state in
-            state.views[view].map { (view, $0) } ?? state.views[.room].map { (.room, $0) }
+        guard let view = state.withLock({ $0.views[view] }), let rung = view.ladder.rung(for: choice) else {
+            return nil
         }
-        guard let (viewID, view) = found, let rung = view.ladder.rung(for: choice) else { return nil }
         let key = RenditionKey(
-            room: id, view: viewID, codec: format.codec,
+            room: id, view: view.id, codec: format.codec,
             singleNAL: format.codec == .h264 && format.packetizationMode == 0,
             choice: choice)
         view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget, loop: loop) }
@@ -308,25 +325,26 @@ package final class RoomEngine: Sendable {
             overload: services.overload, deliver: services.deliver, report: services.report)
     }
 
-    /// Whether a recording takes the room's top H.264 rendition.
-    var isRecorded: Bool { state.withLock { $0.users.contains(.recording) } }
+    /// The view of which a recording takes the top H.264 rendition; nil: there is no recording.
+    var recorded: ViewID? { state.withLock { $0.recorded } }
 
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
 
-    /// Adds a recording: `video` takes the frames of the room's top H.264 rendition, which stays alive for it, and
-    /// `audio` the full mix with its room time at 48 kHz. Returns nil when the room has no view.
+    /// Adds a recording: `video` takes the frames of the view's top H.264 rendition, which stays alive for it, and
+    /// `audio` the full mix with its room time at 48 kHz. Returns nil when the scene does not use the view.
     package func record(
-        _ member: String, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
+        _ member: String, _ view: ViewID = .main, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
         audio: @escaping @Sendable ([Float], Int64) -> Void
     ) -> (key: RenditionKey, rung: Ladder.Rung)? {
         use(.recording, true) { state in
             state.recorder = audio
+            state.recorded = view
             services.audio.execute { [id] in $0.all[id]?.recorder = audio }
         }
-        guard let view = state.withLock({ $0.views[.room] }), let rung = view.ladder.rungs.first else { return nil }
-        let key = RenditionKey(room: id, view: .room, codec: .h264, singleNAL: false, choice: .rung(0))
+        guard let view = state.withLock({ $0.views[view] }), let rung = view.ladder.rungs.first else { return nil }
+        let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, choice: .rung(0))
         view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.tap(member, video) }
         return (key, rung)
     }
@@ -334,16 +352,17 @@ package final class RoomEngine: Sendable {
     package func endRecording(_ member: String, _ key: RenditionKey) {
         unsubscribe(member, from: key)
         use(.recording, false) { state in
-            state.recorder = nil
+            (state.recorder, state.recorded) = (nil, nil)
             services.audio.execute { [id] in $0.all[id]?.recorder = nil }
         }
     }
 
     // MARK: - Ticks
 
-    private func tick(_ tick: Instant) {
+    /// - Parameter rate: only the views of this frame rate; nil: all.
+    private func tick(_ tick: Instant, rate: Int? = nil) {
         let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.people.mapValues(\.intake.video)) }
-        for (id, view) in views {
+        for (id, view) in views where rate.map({ view.format.framesPerSecond == $0 }) ?? true {
             view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
                 guard let self, let view else { return }
                 updateShown()
@@ -362,16 +381,18 @@ package final class RoomEngine: Sendable {
         for (id, intake) in intakes { intake.setShown(shown.contains(id) && senders.contains(id)) }
     }
 
-    /// Passes the picture of the next tick to `body`; the engine runs until then. Returns a closure that cancels the
-    /// wait.
-    package func snapshot(_ body: @escaping @Sendable (Picture) -> Void) -> @Sendable () -> Void {
+    /// Passes the picture of the view's next tick to `body`; the engine runs until then. Returns a closure that cancels
+    /// the wait. The scene must use the view.
+    package func snapshot(of view: ViewID = .main, _ body: @escaping @Sendable (Picture) -> Void)
+        -> @Sendable () -> Void
+    {
         let number = state.withLock { state in
             state.snapshots += 1
             return state.snapshots
         }
         use(.snapshot(number), true)
         let end: @Sendable () -> Void = { [weak self] in self?.use(.snapshot(number), false) }
-        state.withLock { $0.views[.room] }?.snapshot { picture in
+        state.withLock { $0.views[view] }?.snapshot { picture in
             body(picture)
             end()
         }

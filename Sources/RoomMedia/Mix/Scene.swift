@@ -47,22 +47,38 @@ package struct Scene: Sendable {
     package struct View: Sendable {
         /// nil: no layout has the chosen name, and the tiles stay.
         package var layout: Layout?
-        /// In their order; nil: the persons' own `isPinned`.
+        /// In the order of the places that they get; nil: the persons' own `isPinned`.
         package var pins: [String]?
         /// The participant for whom alone the view is made; nil for a view that several may take.
         package var viewer: String?
+        /// nil: the scene's.
+        package var format: ViewFormat?
+        /// Whether tiles show names; nil: as the layout says.
+        package var names: Bool?
+        /// Whether somebody takes the picture; without, it is arranged but not made.
+        package var isUsed: Bool
 
-        package init(layout: Layout? = nil, pins: [String]? = nil) {
+        package init(
+            layout: Layout? = nil, pins: [String]? = nil, format: ViewFormat? = nil, names: Bool? = nil,
+            isUsed: Bool = true
+        ) {
             self.layout = layout
             self.pins = pins
+            self.format = format
+            self.names = names
+            self.isUsed = isUsed
         }
     }
 
+    /// The format of the views that have none of their own.
     package var width: Int
     package var height: Int
     package var framesPerSecond: Int
     package var people: [Person] = []
+    /// The views in use, and `main` in any case.
     package var views: [ViewID: View]
+    /// The view that each participant gets; without an entry, `main`.
+    package var viewOf: [String: ViewID] = [:]
     package var speaker: String?
     package var speakerRanks: [String: Int] = [:]
     package var loudnessRanks: [String: Int] = [:]
@@ -81,6 +97,16 @@ package struct Scene: Sendable {
         self.views = views
         self.speaker = speaker
         self.speakerRanks = speakerRanks
+    }
+
+    func format(of view: ViewID) -> ViewFormat {
+        views[view]?.format ?? ViewFormat(width: width, height: height, framesPerSecond: framesPerSecond)
+    }
+
+    /// The smallest size that covers every view in use.
+    var cover: (width: Int, height: Int) {
+        let formats = views.filter(\.value.isUsed).keys.map { format(of: $0) }
+        return (formats.map(\.width).max() ?? width, formats.map(\.height).max() ?? height)
     }
 
     /// The participants whose picture may be shown: the camera is on and not muted.

@@ -4,17 +4,18 @@ import Threads
 
 /// The picture clock of all rooms: one thread with absolute deadlines.
 ///
-/// A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Missed ticks are
+/// A room has a clock for each frame rate of its views. A tick of a room with n frames a second lies at a whole multiple of 1/n s of the server's clock. Missed ticks are
 /// skipped and counted, never caught up.
 package final class VideoClock: Sendable {
     private struct Entry {
-        var framesPerSecond: Int
+        let room: String
+        let framesPerSecond: Int
         var next: Int64
         let tick: @Sendable (Instant) -> Void
     }
 
     private struct State {
-        var rooms: [String: Entry] = [:]
+        var entries: [Entry] = []
         var isStopped = false
     }
 
@@ -29,17 +30,26 @@ package final class VideoClock: Sendable {
 
     package init(overload: OverloadState) { self.overload = overload }
 
+    /// Ticks for a room at this rate, beside its other rates. Without effect where it has this one already.
     func add(
         _ room: String, framesPerSecond: Int, at now: Instant = MonotonicClock.now(),
         tick: @escaping @Sendable (Instant) -> Void
     ) {
         state.withLock { state in
-            state.rooms[room] = Entry(
-                framesPerSecond: framesPerSecond, next: now.ticks(at: Int64(framesPerSecond)) + 1, tick: tick)
+            guard !state.entries.contains(where: { $0.room == room && $0.framesPerSecond == framesPerSecond }) else {
+                return
+            }
+            state.entries.append(
+                Entry(
+                    room: room, framesPerSecond: framesPerSecond, next: now.ticks(at: Int64(framesPerSecond)) + 1,
+                    tick: tick))
         }
     }
 
-    func remove(_ room: String) { state.withLock { $0.rooms[room] = nil } }
+    /// Ends the ticks of a room, but for these rates.
+    func remove(_ room: String, except rates: Set<Int> = []) {
+        state.withLock { $0.entries.removeAll { $0.room == room && !rates.contains($0.framesPerSecond) } }
+    }
     package func stop() { state.withLock { $0.isStopped = true } }
 
     package func start() {
@@ -55,19 +65,21 @@ package final class VideoClock: Sendable {
         let wake: Instant? = state.withLock { state in
             if state.isStopped { return nil }
             var wake = now + Self.longestSleep
-            for (room, var entry) in state.rooms {
+            for index in state.entries.indices {
+                let entry = state.entries[index]
                 let rate = Int64(entry.framesPerSecond)
                 let at = Instant(ticks: entry.next, at: rate)
+                var next = entry.next
                 if at <= now {
                     let current = now.ticks(at: rate)
                     if current > entry.next { skipped.wrappingAdd(Int(current - entry.next), ordering: .relaxed) }
                     let tick = Instant(ticks: current, at: rate)
                     lateness.store((now - tick).nanoseconds, ordering: .relaxed)
                     if !half || current % 2 == 0 { due.append((entry.tick, tick)) }
-                    entry.next = current + 1
-                    state.rooms[room] = entry
+                    next = current + 1
+                    state.entries[index].next = next
                 }
-                wake = min(wake, Instant(ticks: entry.next, at: rate) + .nanoseconds(1))
+                wake = min(wake, Instant(ticks: next, at: rate) + .nanoseconds(1))
             }
             return wake
         }

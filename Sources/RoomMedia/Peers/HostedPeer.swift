@@ -12,7 +12,8 @@ package final class HostedPeer {
     /// The label of the data channel by which the peer gets and sends chat; nil: it has other signalling for that.
     let chatChannel: String?
 
-    var view: ViewID
+    /// The view that the peer gets.
+    private(set) var view: ViewID
     /// The video format that the peer's decoder takes; nil before an offer, or when the peer takes no video.
     var format: VideoSendFormat?
     var selector: RenditionSelector
@@ -52,7 +53,7 @@ package final class HostedPeer {
     package var frameRates: (sent: Double, received: Double) { meter.frameRates }
 
     package init(
-        id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake, view: ViewID,
+        id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake,
         opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, loopBudget: LoopBudget
     ) {
         self.maySendMessages = maySendMessages
@@ -62,22 +63,22 @@ package final class HostedPeer {
         self.peer = peer
         self.engine = engine
         self.intake = intake
-        self.view = view
+        view = engine.view(of: id)
         self.opensChannels = opensChannels
         self.chatChannel = chatChannel
-        ladder = engine.ladder
+        ladder = engine.ladder(of: view)
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
     }
 
     /// The highest rung that the peer may have while an overload removes the rungs above `limit`.
     func ceiling(_ limit: Int) -> Int {
-        Self.sharesRecording(isRecorded: engine.isRecorded, view: view, format: format) ? 0 : limit
+        Self.sharesRecording(engine.recorded, view: view, format: format) ? 0 : limit
     }
 
     /// A recording keeps its encoder of the top rung running, overload or not. A peer that takes those frames costs
     /// nothing; moved down, it would only start another encoder.
-    static func sharesRecording(isRecorded: Bool, view: ViewID, format: VideoSendFormat?) -> Bool {
-        isRecorded && view == .room && format?.codec == .h264 && format?.packetizationMode != 0
+    static func sharesRecording(_ recorded: ViewID?, view: ViewID, format: VideoSendFormat?) -> Bool {
+        recorded == view && format?.codec == .h264 && format?.packetizationMode != 0
     }
 
     /// The height in pixels of the picture that the peer gets; 0: audio with stills, or audio alone.
@@ -136,12 +137,13 @@ package final class HostedPeer {
         for key in membership.leave() { engine.unsubscribe(id, from: key) }
     }
 
-    /// Chooses again after a change of the canvas, the ladder or the views.
-    func refresh(view: ViewID) {
-        self.view = view
-        if ladder != engine.ladder {
-            ladder = engine.ladder
-            var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
+    /// Chooses again after a change of the views. In another view the peer keeps the quality that its link carries.
+    func refresh() {
+        view = engine.view(of: id)
+        let ladder = engine.ladder(of: view)
+        if ladder != self.ladder {
+            self.ladder = ladder
+            var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate), estimate: estimate)
             _ = fresh.setCeiling(selector.ceiling)
             selector = fresh
         }

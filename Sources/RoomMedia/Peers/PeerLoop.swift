@@ -441,9 +441,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// All peers of the room choose their rendition again.
-    package func refresh(_ room: String, views: [String: ViewID]) {
+    package func refresh(_ room: String) {
         for seat in peers.inRoom(room) {
-            seat.refresh(view: views[seat.id] ?? .room)
+            seat.refresh()
             touch(seat)
         }
     }

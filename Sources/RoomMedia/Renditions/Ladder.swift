@@ -17,12 +17,20 @@ package struct Ladder: Hashable, Sendable {
     /// viewer still gets one within 5 s.
     package static let stillInterval = Duration.milliseconds(3500)
 
-    /// No rung is larger than the canvas; widths keep its shape and are even.
+    /// A rung of a size that is at most this many times a configured one's replaces that one: two renditions of nearly
+    /// one size would cost two encodes and serve nobody better.
+    private static let nearlySame = 1.25
+
+    /// The top rung has the canvas' own size, whatever is configured: a picture that is composed is also sent. Others
+    /// keep its shape, with even sides. A configured height means the shorter side, so that an upright canvas has rungs
+    /// of the same numbers of pixels as a wide one.
     package init(_ configured: [RoomMediaConfiguration.Rung], width: Int, height: Int, framesPerSecond: Int) {
+        let (short, long) = (max(1, min(width, height)), max(width, height))
         var rungs: [Rung] = []
-        for rung in configured.sorted(by: { $0.height > $1.height }) {
-            let h = max(16, min(rung.height, height) & ~1)
-            let w = max(16, (width * h / max(height, 1) + 1) & ~1)
+        for rung in Self.reaching(short, configured.sorted { $0.height > $1.height }) {
+            let side = max(16, min(rung.height, short) & ~1)
+            let other = max(16, (long * side / short + 1) & ~1)
+            let (w, h) = height > width ? (side, other) : (other, side)
             let fps = max(1, min(rung.framesPerSecond ?? framesPerSecond, framesPerSecond))
             // Rungs above the canvas collapse into its size: the last one has the rate that is meant for that size.
             if rungs.last?.height == h { rungs.removeLast() }
@@ -36,6 +44,22 @@ package struct Ladder: Hashable, Sendable {
         self.rungs = rungs
         let low = rungs[rungs.count - 1]
         stills = Rung(width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60))
+    }
+
+    package init(_ configured: [RoomMediaConfiguration.Rung], _ format: ViewFormat) {
+        self.init(
+            format.rungs ?? configured, width: format.width, height: format.height,
+            framesPerSecond: format.framesPerSecond)
+    }
+
+    /// These rungs, from the top down, with one for a canvas that is larger than all of them. Its rate grows with the
+    /// number of pixels to the power of 0.75, as does the rate at which x264's pictures look equally good.
+    private static func reaching(_ side: Int, _ rungs: [RoomMediaConfiguration.Rung]) -> [RoomMediaConfiguration.Rung] {
+        guard let top = rungs.first, top.height < side else { return rungs }
+        let growth = Double(side) / Double(top.height)
+        let own = RoomMediaConfiguration.Rung(
+            height: side, framesPerSecond: top.framesPerSecond, bitRate: top.bitRate * (growth * growth.squareRoot()))
+        return [own] + rungs.drop { Double(side) <= Double($0.height) * nearlySame }
     }
 
     /// The highest useful estimate of a link: the top rung with the headroom of a step up to it, audio, and some

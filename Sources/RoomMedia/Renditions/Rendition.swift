@@ -6,7 +6,7 @@ import Threads
 /// Identifies one encode of a room: members with the same key get the same bits.
 package struct RenditionKey: Hashable, Sendable {
     package var room: String
-    var view: ViewID
+    package var view: ViewID
     package var codec: VideoCodec
     /// For H.264 receivers of packetization-mode 0 (RFC 6184 §6.2): no NAL unit may be larger than a packet.
     var singleNAL: Bool

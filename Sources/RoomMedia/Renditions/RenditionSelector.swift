@@ -65,12 +65,13 @@ package struct RenditionSelector: Sendable {
     /// The highest rung that the server offers: an overload removes the upper ones.
     package private(set) var ceiling = 0
 
-    /// `rates`: of the ladder's rungs, from the top down. Until the first estimate a peer gets the lowest rung: a
+    /// `rates`: of the ladder's rungs, from the top down. `estimate`: of the link, where it is known already. Until the first estimate a peer gets the lowest rung: a
     /// joiner sees a picture at once and no link is flooded; the estimate of a good link is there within half a second.
-    package init(rates: [BitRate], configuration: Configuration = Configuration()) {
+    package init(rates: [BitRate], estimate: BitRate? = nil, configuration: Configuration = Configuration()) {
         self.rates = rates
         self.configuration = configuration
         choice = rates.isEmpty ? .audioOnly : .rung(rates.count - 1)
+        if let estimate { choice = highestBearable(estimate) }
     }
 
     /// Sets the highest rung that the server offers. Returns the change of the choice that follows at once.

@@ -1,19 +1,46 @@
-/// Identifies a view: the room's, or one that participants have chosen for themselves. Participants with equal choices
-/// share a view.
-package enum ViewID: Hashable, Sendable {
-    case room
-    case personal(PersonalView)
+/// Identifies a picture that a room makes: that of a named view, or a participant's own choice on the canvas of a named
+/// view. Participants with equal choices share one.
+package struct ViewID: Hashable, Sendable {
+    /// The named view: `main`, `portrait` or another that the room has.
+    package var name: String
+    /// nil: the named view as it is.
+    package var choice: ViewChoice?
+
+    package init(_ name: String, choice: ViewChoice? = nil) {
+        self.name = name
+        self.choice = choice
+    }
+
+    /// The room's own view.
+    package static let main = ViewID("main")
 }
 
 /// A participant's own choice of layout and pins.
-package struct PersonalView: Hashable, Sendable {
+package struct ViewChoice: Hashable, Sendable {
     /// The layout's name: here only a part of the view's identity.
     package var layout: String
-    /// In their order, each once.
+    /// The pinned participants, each once, in the order of the places that they get.
     package var pins: [String]
 
     package init(layout: String, pins: [String]) {
         self.layout = layout
         self.pins = pins
+    }
+}
+
+/// The size, the frame rate and the ladder of a view's picture.
+package struct ViewFormat: Hashable, Sendable {
+    /// In pixels.
+    package var width: Int
+    package var height: Int
+    package var framesPerSecond: Int
+    /// nil: the server's.
+    package var rungs: [RoomMediaConfiguration.Rung]?
+
+    package init(width: Int, height: Int, framesPerSecond: Int, rungs: [RoomMediaConfiguration.Rung]? = nil) {
+        self.width = width
+        self.height = height
+        self.framesPerSecond = framesPerSecond
+        self.rungs = rungs
     }
 }

@@ -79,7 +79,7 @@ struct EventMailboxTests {
         switch event {
         case .chat(let chat): chat.text
         case .speaker(let id): "speaker \(id ?? "-")"
-        case .layout(let name): "layout \(name)"
+        case .layout(let shown): "layout \(shown.name)"
         default: "\(event)"
         }
     }
@@ -96,7 +96,7 @@ struct EventMailboxTests {
         }
         #expect(mailbox.put(.speaker("a")), "the first must be fetched")
         #expect(!mailbox.put(chat("one")))
-        for name in ["grid", "speaker", "single"] { #expect(!mailbox.put(.layout(name))) }
+        for name in ["grid", "speaker", "single"] { #expect(!mailbox.put(.layout(ShownLayout(name: name)))) }
         #expect(!mailbox.put(.speaker("b")))
         #expect(!mailbox.run())
         #expect(seen.names.withLock { $0 } == ["one", "layout single", "speaker b"])
@@ -110,7 +110,7 @@ struct EventMailboxTests {
         let mailbox = EventMailbox(counters: counters) { event in
             seen.names.withLock { $0.append(self.name(event.event)) }
         }
-        _ = mailbox.put(.layout("grid"))
+        _ = mailbox.put(.layout(ShownLayout(name: "grid")))
         for number in 0..<1000 { _ = mailbox.put(chat("\(number)")) }
         _ = mailbox.run()
         #expect(seen.names.withLock { $0 }.count == EventMailbox.limit + 1)

@@ -20,17 +20,23 @@ struct PresentingLayoutTests {
         return room
     }
 
+    private func choose(_ layout: String, pins: [String]?, by id: String, in room: inout Room) throws {
+        try room.choose(room.choice(layout, pins: pins, by: id), by: id)
+    }
+
+    private func roomLayout(_ room: Room) -> String { room.shown(.main).name }
+
     @Test("a room takes the layout while somebody presents, and its own returns after the last one")
     func presenting() throws {
         var room = try room()
-        #expect(room.shownLayout == "grid")
+        #expect(roomLayout(room) == "grid")
         try room.present("a", true)
-        #expect(room.shownLayout == "presentation" && room.settings.layout == "grid")
+        #expect(roomLayout(room) == "presentation" && room.settings.layout == "grid")
         try room.present("b", true)
         try room.present("a", false)
-        #expect(room.shownLayout == "presentation")
+        #expect(roomLayout(room) == "presentation")
         room.leave("b", at: .zero)
-        #expect(room.shownLayout == "grid")
+        #expect(roomLayout(room) == "grid")
     }
 
     @Test("a presenter who becomes a viewer presents no more")
@@ -40,7 +46,7 @@ struct PresentingLayoutTests {
         var change = ParticipantChange()
         change.role = .viewer
         try room.change("a", change)
-        #expect(room.shownLayout == "grid")
+        #expect(roomLayout(room) == "grid")
     }
 
     @Test(
@@ -55,7 +61,7 @@ struct PresentingLayoutTests {
             $0.onPresent = onPresent
         }
         try room.present("a", true)
-        #expect(room.shownLayout == shown)
+        #expect(roomLayout(room) == shown)
     }
 
     @Test("a choice made while somebody presents wins until nobody does, also the choice of the room's own layout")
@@ -63,15 +69,15 @@ struct PresentingLayoutTests {
         for name in ["speaker", "grid"] {
             var room = try room()
             try room.present("a", true)
-            try room.setLayout(name, scope: .room, pins: nil, by: "b")
-            #expect(room.shownLayout == name)
+            try room.setLayout(name, pins: nil, by: "b")
+            #expect(roomLayout(room) == name)
             try room.present("b", true)
             try room.present("a", false)
-            #expect(room.shownLayout == name, "the presenting goes on")
+            #expect(roomLayout(room) == name, "the presenting goes on")
             try room.present("b", false)
-            #expect(room.shownLayout == name)
+            #expect(roomLayout(room) == name)
             try room.present("a", true)
-            #expect(room.shownLayout == "presentation", "the choice was for the presenting before")
+            #expect(roomLayout(room) == "presentation", "the choice was for the presenting before")
         }
     }
 
@@ -82,10 +88,10 @@ struct PresentingLayoutTests {
         var change = RoomSettingsChange()
         change.locked = true
         try room.change(change)
-        #expect(room.shownLayout == "presentation")
+        #expect(roomLayout(room) == "presentation")
         change.layout = "speaker"
         try room.change(change)
-        #expect(room.shownLayout == "speaker")
+        #expect(roomLayout(room) == "speaker")
         change = RoomSettingsChange()
         change.onPresent = .off
         try room.change(change)
@@ -95,32 +101,30 @@ struct PresentingLayoutTests {
     @Test("personal views follow by the same rules, each by its own choice, and those alike are shared")
     func personalViews() throws {
         var room = try room(with: ["a", "b", "c", "d"])
-        try room.setLayout("speaker", scope: .me, pins: nil, by: "b")
-        try room.setLayout("speaker", scope: .me, pins: ["a"], by: "c")
-        try room.setLayout("stage", scope: .me, pins: nil, by: "d")
-        let before = room
+        try choose("speaker", pins: nil, by: "b", in: &room)
+        try choose("speaker", pins: ["a"], by: "c", in: &room)
+        try choose("stage", pins: nil, by: "d", in: &room)
         try room.present("a", true)
-        #expect(room.views["b"] == .room, "it shows the same as the room's")
-        #expect(room.views["c"] == .personal(PersonalView(layout: "presentation", pins: ["a"])))
-        #expect(room.views["d"] == .personal(PersonalView(layout: "stage", pins: [])))
-        #expect(room.relaid(since: before) == ["a": "presentation", "b": "presentation", "c": "presentation"])
+        #expect(room.views["b"] == .main, "it shows the same as the room's")
+        #expect(room.views["c"] == ViewID("main", choice: ViewChoice(layout: "presentation", pins: ["a"])))
+        #expect(room.views["d"] == ViewID("main", choice: ViewChoice(layout: "stage", pins: [])))
 
-        try room.setLayout("speaker", scope: .me, pins: nil, by: "b")
-        #expect(room.views["b"] == .personal(PersonalView(layout: "speaker", pins: [])))
-        #expect(room.shownViews["c"]?.layout == "presentation", "another one's choice is not its")
+        try choose("speaker", pins: nil, by: "b", in: &room)
+        #expect(room.views["b"] == ViewID("main", choice: ViewChoice(layout: "speaker", pins: [])))
+        #expect(room.views["c"]?.choice?.layout == "presentation", "another one's choice is not its")
         try room.present("a", false)
-        #expect(room.views["b"] == .personal(PersonalView(layout: "speaker", pins: [])))
-        #expect(room.views["c"] == .personal(PersonalView(layout: "speaker", pins: ["a"])))
+        #expect(room.views["b"] == ViewID("main", choice: ViewChoice(layout: "speaker", pins: [])))
+        #expect(room.views["c"] == ViewID("main", choice: ViewChoice(layout: "speaker", pins: ["a"])))
     }
 
     @Test("who chooses the layout that the room shows gets the room's view, while somebody presents too")
     func backToTheRooms() throws {
         var room = try room()
         try room.present("a", true)
-        try room.setLayout("grid", scope: .me, pins: nil, by: "b")
-        #expect(room.views["b"] == .personal(PersonalView(layout: "grid", pins: [])))
-        try room.setLayout("presentation", scope: .me, pins: nil, by: "b")
-        #expect(room.member("b")?.view == nil)
+        try choose("grid", pins: nil, by: "b", in: &room)
+        #expect(room.views["b"] == ViewID("main", choice: ViewChoice(layout: "grid", pins: [])))
+        try choose("presentation", pins: nil, by: "b", in: &room)
+        #expect(room.member("b")?.choice == nil)
     }
 
     @Test("a viewer who stands for a participant gets that one's view")
@@ -129,10 +133,21 @@ struct PresentingLayoutTests {
         var request = JoinRequest(room: "r", name: "w", kind: .viewer)
         request.asParticipant = "a"
         _ = try room.join(request, id: "w", secret: "s", at: .zero)
-        try room.setLayout("speaker", scope: .me, pins: ["b"], by: "a")
-        #expect(room.views["w"] == .personal(PersonalView(layout: "speaker", pins: ["b"])))
+        try choose("speaker", pins: ["b"], by: "a", in: &room)
+        #expect(room.views["w"] == ViewID("main", choice: ViewChoice(layout: "speaker", pins: ["b"])))
         try room.present("b", true)
-        #expect(room.views["w"] == .personal(PersonalView(layout: "presentation", pins: ["b"])))
+        #expect(room.views["w"] == ViewID("main", choice: ViewChoice(layout: "presentation", pins: ["b"])))
+    }
+
+    @Test("named views follow by the same rules, each by its own layout")
+    func namedViews() throws {
+        var guests = ViewSettings()
+        guests.layout = "stage"
+        var room = try room { $0.views = ["guests": guests] }
+        try room.present("a", true)
+        #expect(room.shown(ViewID("portrait")).name == "presentation" && room.shown(ViewID("guests")).name == "stage")
+        try room.setLayout("grid", pins: nil, by: "b")
+        #expect(room.shown(ViewID("portrait")).name == "grid", "what is chosen for the room is chosen for it too")
     }
 
     @Test("a layout that a room takes for presenting is in use")

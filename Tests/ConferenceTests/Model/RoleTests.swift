@@ -158,9 +158,9 @@ struct RoleTests {
     mutating func layoutLock() throws {
         room.settings.layoutLocked = true
         for id in ["host", "b"] { try join(id) }
-        #expect(throws: ConferenceError.self) { try room.setLayout("speaker", scope: .room, pins: nil, by: "b") }
-        try room.setLayout("speaker", scope: .me, pins: nil, by: "b")
-        try room.setLayout("single", scope: .room, pins: ["b"], by: "host")
+        #expect(throws: ConferenceError.self) { try room.setLayout("speaker", pins: nil, by: "b") }
+        try room.choose(room.choice("speaker", pins: nil, by: "b"), by: "b")
+        try room.setLayout("single", pins: ["b"], by: "host")
         #expect(room.settings.layout == "single" && room.member("b")?.isPinned == true)
     }
 }

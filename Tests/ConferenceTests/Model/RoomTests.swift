@@ -44,8 +44,8 @@ struct RoomTests {
             #expect(room.member(id)?.isShown == false)
             #expect(throws: ConferenceError.self) { try room.present(id, true) }
             #expect(throws: ConferenceError.self) { try room.require(.record, id, isOwn: true) }
-            #expect(throws: ConferenceError.self) { try room.setLayout("speaker", scope: .room, pins: nil, by: id) }
-            try room.setLayout("speaker", scope: .me, pins: nil, by: id)
+            #expect(throws: ConferenceError.self) { try room.setLayout("speaker", pins: nil, by: id) }
+            try room.choose(room.choice("speaker", pins: nil, by: id), by: id)
         }
         #expect(room.settings.layout == "grid")
     }
@@ -124,19 +124,6 @@ struct RoomTests {
         change.volume = 5
         #expect(throws: ConferenceError.self) { try room.change("a", change) }
         #expect(throws: ConferenceError.participantNotFound("x")) { try room.change("x", change) }
-    }
-
-    @Test("a personal view ends when it equals the room's, and drops pins of participants that left")
-    func views() throws {
-        var room = room()
-        try join(&room, "a")
-        try join(&room, "b")
-        try room.setLayout("speaker", scope: .me, pins: ["b", "nobody"], by: "a")
-        #expect(room.member("a")?.view == PersonalView(layout: "speaker", pins: ["b"]))
-        room.leave("b", at: at(2))
-        #expect(room.member("a")?.view?.pins == [])
-        try room.setLayout("grid", scope: .me, pins: nil, by: "a")
-        #expect(room.member("a")?.view == nil)
     }
 
     @Test("each change gives its event once")

@@ -180,10 +180,10 @@ struct LimitTests {
                 guard case ConferenceError.atCapacity(let text, _) = $0 else { return false }
                 return text.contains("2 pictures")
             }
-            #expect(seats[3].layout == "grid", "it keeps the room's")
+            #expect(seats[3].shown.name == "grid", "it keeps the room's")
             try seats[3].setLayout("speaker", scope: .me, pins: pins)
             try seats[2].setLayout("single", scope: .me)
-            #expect(seats[2].layout == "single", "one for another is not one more")
+            #expect(seats[2].shown.name == "single", "one for another is not one more")
             for seat in seats { try seat.setLayout("grid", scope: .me) }
             #expect(conference.registry["r"]?.read { $0.scene { _ in nil }.views.count } == 1)
             #expect(value(conference, "tessera_limit_refusals_total", ["name": "views", "reason": "total"]) == 1)

@@ -28,26 +28,30 @@ struct SnapshotTests {
         let (snapshots, answers) = (Snapshots(pool: pool, meter: meter), Answers())
         let now = MonotonicClock.now()
         let tickets = (0..<20).map { _ in
-            snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } }
+            snapshots.ask(.init(room: "r"), at: now) { answer in answers.all.withLock { $0.append(answer) } }
         }
         #expect(tickets.compactMap { $0 } == [1], "the first has it made")
-        snapshots.picture(picture(90), of: "r", ticket: 1)
+        snapshots.picture(picture(90), of: .init(room: "r"), ticket: 1)
         while answers.count < 20 { await Task.yield() }
         #expect(Set(answers.bytes).count == 1 && answers.bytes.count == 20 && meter.count == 1)
         // The picture is less than half a second old.
-        #expect(snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
+        #expect(
+            snapshots.ask(.init(room: "r"), at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
         #expect(answers.bytes.count == 21)
-        #expect(snapshots.ask("r", at: now + .seconds(2)) { _ in } == 2)
+        #expect(snapshots.ask(.init(room: "r"), at: now + .seconds(2)) { _ in } == 2)
     }
 
     @Test("the requests that wait for one picture and the pictures in the making are bounded")
     func bounded() {
         let (snapshots, answers) = (Snapshots(pool: WorkPool(threads: 1), meter: StageMeter("snapshot")), Answers())
         let now = MonotonicClock.now()
-        for _ in 0..<Snapshots.waitersPerRoom { _ = snapshots.ask("r0", at: now) { _ in } }
-        #expect(snapshots.ask("r0", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
-        for room in 1..<Snapshots.rooms { #expect(snapshots.ask("r\(room)", at: now) { _ in } != nil) }
-        #expect(snapshots.ask("one more", at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
+        for _ in 0..<Snapshots.waitersPerRoom { _ = snapshots.ask(.init(room: "r0"), at: now) { _ in } }
+        #expect(
+            snapshots.ask(.init(room: "r0"), at: now) { answer in answers.all.withLock { $0.append(answer) } } == nil)
+        for room in 1..<Snapshots.rooms { #expect(snapshots.ask(.init(room: "r\(room)"), at: now) { _ in } != nil) }
+        #expect(
+            snapshots.ask(.init(room: "one more"), at: now) { answer in answers.all.withLock { $0.append(answer) } }
+                == nil)
         #expect(answers.count == 2 && answers.bytes.isEmpty)
     }
 
@@ -55,12 +59,12 @@ struct SnapshotTests {
     func late() {
         let (snapshots, answers) = (Snapshots(pool: WorkPool(threads: 1), meter: StageMeter("snapshot")), Answers())
         let now = MonotonicClock.now()
-        let first = snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } }
-        snapshots.fail("r", ticket: first ?? 0, .internalFailure("late"))
+        let first = snapshots.ask(.init(room: "r"), at: now) { answer in answers.all.withLock { $0.append(answer) } }
+        snapshots.fail(.init(room: "r"), ticket: first ?? 0, .internalFailure("late"))
         #expect(answers.count == 1)
-        let second = snapshots.ask("r", at: now) { answer in answers.all.withLock { $0.append(answer) } }
+        let second = snapshots.ask(.init(room: "r"), at: now) { answer in answers.all.withLock { $0.append(answer) } }
         #expect(second != nil && second != first)
-        snapshots.fail("r", ticket: first ?? 0, .internalFailure("late"))
+        snapshots.fail(.init(room: "r"), ticket: first ?? 0, .internalFailure("late"))
         #expect(answers.count == 1)
     }
 }

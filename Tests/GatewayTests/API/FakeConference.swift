@@ -73,7 +73,7 @@ final class FakeConference: ConferenceService {
         note("end \(id)")
     }
 
-    func snapshot(_ room: String) async throws(ConferenceError) -> [UInt8] {
+    func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8] {
         guard self.room(room) != nil else { throw .roomNotFound(room) }
         return [0x89, 0x50, 0x4E, 0x47]
     }
@@ -204,7 +204,8 @@ final class FakeConference: ConferenceService {
         var room: String { request.room }
         let resumeSecret = "s"
         let info: ParticipantInfo? = nil
-        let layout = "grid"
+        let shown = ShownLayout(name: "grid")
+        let views = ["main", "portrait"]
         let participants: [ParticipantInfo] = []
         let recording: RecordingInfo? = nil
         let access = RoomAccess()
@@ -228,7 +229,8 @@ final class FakeConference: ConferenceService {
             return ICERestart(ufrag: "ours", password: "secret", candidates: ["candidate:1"])
         }
         func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {}
-        func setLayout(_ name: String, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}
+        func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}
+        func setView(_ name: String) throws(ConferenceError) {}
         func present(_ on: Bool) throws(ConferenceError) {}
         func chat(_ text: String, to other: String?) throws(ConferenceError) {
             conference.note("chat \(text) to \(other ?? "all")")

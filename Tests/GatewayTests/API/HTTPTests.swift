@@ -65,12 +65,20 @@ import Testing
         for body in [
             "nonsense", "[]", #"{"width":"wide"}"#, #"{"width":7}"#, #"{"witdh":640}"#, #"{"layout":"../x"}"#,
             #"{"onPresent":"../x"}"#,
-            #"{"width":640.5}"#,
+            #"{"width":640.5}"#, #"{"views":[]}"#, #"{"views":{"guests":7}}"#, #"{"views":{"guests":{"layuot":"x"}}}"#,
+            #"{"views":{"Guests":{}}}"#, #"{"views":{"main":{}}}"#, #"{"views":{"guests":{"width":91}}}"#,
+            #"{"views":{"guests":{"layout":"../x"}}}"#, #"{"views":{"guests":{"renditions":[]}}}"#,
+            #"{"views":{"guests":{"renditions":[{"height":720}]}}}"#,
+            #"{"views":{"guests":{"renditions":[{"height":720,"bitrate":1}]}}}"#,
         ] {
             let answer = try await host.ask(.put, "/api/rooms/new", body: body)
             #expect(answer.status == 400, "\(body)")
             #expect(answer.code == "bad_request")
         }
+        let views =
+            #"{"views":{"guests":{"layout":"grid","width":640,"height":360,"framesPerSecond":15,"names":false,"renditions":[{"height":360,"bitrate":400000}]},"old":null}}"#
+        let changed = try await host.ask(.put, "/api/rooms/new", body: views)
+        #expect(changed.status == 200, "\(changed)")
         #expect(try await host.ask(.put, "/api/rooms/new", body: String(repeating: " ", count: 70_000)).status == 413)
         let unknown = try await host.ask(.put, "/api/rooms/new", body: #"{"layout":"none"}"#)
         #expect(

@@ -148,7 +148,9 @@ import Testing
 
     @Test func `events that the clients do not know change nothing`() throws {
         var session = try connected()
-        for event: ParticipantEvent in [.speaker("p1"), .layout("grid"), .recording(nil), .role(.moderator)] {
+        for event: ParticipantEvent in [
+            .speaker("p1"), .layout(ShownLayout(name: "grid")), .recording(nil), .role(.moderator),
+        ] {
             #expect(session.handleEvent(event, at: start) == [])
         }
     }

@@ -36,7 +36,8 @@ import Testing
             http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", frameAncestors: ["https://portal.example"], trustedProxies: [127.0.0.1, 10.0.0.0/8] }
             media:     { listen: 127.0.0.1:0, announce: [198.51.100.7, "2001:db8::1"], tcp: false }
             ice:       { stun: [stun:s.example:3478], turn: { urls: ["turn:t.example:3478?transport=udp"], secret: "x", ttl: 90m } }
-            rooms:     { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api }
+            rooms:     { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api,
+                         views: {recording: {layout: single, width: 1920, height: 1080, framesPerSecond: 25, names: false, renditions: [{height: 1080, bitrate: 4M}]}, guests: } }
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
             recording: { directory: r, start: onFirstJoin, segment: 10m, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
@@ -54,6 +55,10 @@ import Testing
         #expect(all.rooms.emptyTimeout == .milliseconds(500))
         #expect(all.rooms.create == .api)
         #expect(all.rooms.settings.onPresent == .off)
+        let recorded = try #require(all.rooms.settings.views["recording"])
+        #expect(recorded.layout == "single" && recorded.height == 1080 && recorded.framesPerSecond == 25)
+        #expect(recorded.names == false && recorded.renditions?.map(\.height) == [1080])
+        #expect(all.rooms.settings.views["guests"] == ViewSettings())
         #expect(
             all.video.renditions.map(\.height) == [720, 180], "from the best to the smallest, however they were written"
         )
@@ -160,6 +165,9 @@ import Testing
         "ice: {stun: [stun.example]}", "ice: {turn: {urls: [\"turn:x\"]}}", "rooms: {emptyTimeout: 30}",
         "rooms: {emptyTimeout: -1s}",
         "rooms: {onPresent: Off!}",
+        "rooms: {views: [a]}", "rooms: {views: {main: {}}}", "rooms: {views: {A: {}}}",
+        "rooms: {views: {a: {width: 91}}}", "rooms: {views: {a: {renditions: []}}}", "rooms: {views: {a: {names: 1}}}",
+        "rooms: {views: {a: {size: 9}}}",
         "rooms: {layout: ../x}", "video: {codecs: []}", "video: {codecs: [av1]}", "video: {codecs: [vp8, vp8]}",
         "video: {renditions: []}", "video: {renditions: [{height: 720}]}",
         "video: {renditions: [{height: 720, bitrate: 1M, x: 1}]}",

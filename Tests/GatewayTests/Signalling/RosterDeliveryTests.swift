@@ -117,7 +117,7 @@ import Testing
                         client.session.seated(
                             Welcome(
                                 room: "r", id: "p\(joins)", name: "P", role: role, resumeSecret: "s",
-                                participants: room.infos, layout: "grid",
+                                participants: room.infos, shown: ShownLayout(name: "grid"),
                                 recording: nil), iceServers: []))
                     clients.append(client)
                 }

@@ -9,7 +9,8 @@ import Testing
 
 @Suite struct SignallingSessionTests {
     private let welcome = Welcome(
-        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid",
+        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [],
+        shown: ShownLayout(name: "grid"),
         recording: nil)
 
     /// The code, if the only action is an error that is not fatal.
@@ -27,11 +28,13 @@ import Testing
 
     @Test func `a join requests a seat and gets joined`() {
         var asked = JoinRequest(room: "Daily stand-up", name: "Anna", layout: "speaker")
+        asked.view = "portrait"
         (asked.roleIsProven, asked.isNative) = (false, true)
         var session = SignallingSession(sdpLimit: 1000)
         #expect(
             session.received(
-                #"{"type":"join","room":"Daily stand-up","name":"  Anna ","token":"t","layout":"speaker"}"#)
+                #"{"type":"join","room":"Daily stand-up","name":"  Anna ","token":"t","layout":"speaker","view":"portrait"}"#
+            )
                 == [.join(asked, asksRole: false, token: "t")])
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
@@ -40,11 +43,11 @@ import Testing
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         #expect(session.handleEvent(SharedEvent(.speaker("p2"))).isEmpty)
-        #expect(session.handleEvent(SharedEvent(.layout("single"))).isEmpty)
+        #expect(session.handleEvent(SharedEvent(.layout(ShownLayout(name: "single")))).isEmpty)
         #expect(
             session.seated(welcome, iceServers: []) == [
                 .send(.joined(welcome, iceServers: [])), .send(.event(SharedEvent(.speaker("p2")))),
-                .send(.event(SharedEvent(.layout("single")))),
+                .send(.event(SharedEvent(.layout(ShownLayout(name: "single"))))),
             ])
     }
 
@@ -75,6 +78,8 @@ import Testing
         (#"{"type":"state","video":true,"hand":true}"#, .state(audio: nil, video: true, hand: true)),
         (#"{"type":"layout","name":"speaker","scope":"room"}"#, .layout("speaker", .room, pins: nil)),
         (#"{"type":"layout","name":"speaker","scope":"me","pin":["p2"]}"#, .layout("speaker", .me, pins: ["p2"])),
+        (#"{"type":"layout","scope":"me"}"#, .layout(nil, .me, pins: nil)),
+        (#"{"type":"view","name":"portrait"}"#, .view("portrait")),
         (#"{"type":"present","on":true}"#, .present(true)), (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
         (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")),
         (#"{"type":"record","action":"pause"}"#, .record(.pause)),
@@ -238,10 +243,11 @@ import Testing
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         for number in 0..<100 { _ = session.handleEvent(SharedEvent(.speaker("p\(number)"))) }
-        _ = session.handleEvent(SharedEvent(.layout("single")))
+        _ = session.handleEvent(SharedEvent(.layout(ShownLayout(name: "single"))))
         #expect(
             session.seated(welcome, iceServers: []).dropFirst() == [
-                .send(.event(SharedEvent(.speaker("p99")))), .send(.event(SharedEvent(.layout("single")))),
+                .send(.event(SharedEvent(.speaker("p99")))),
+                .send(.event(SharedEvent(.layout(ShownLayout(name: "single"))))),
             ])
     }
 
@@ -273,19 +279,26 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
             .joined(
                 Welcome(
                     room: "r", id: "p1", name: "Anna", role: .moderator, resumeSecret: "s", participants: [anna],
-                    layout: "grid",
+                    shown: ShownLayout(name: "grid"),
                     recording: nil), iceServers: [.init(urls: ["stun:s"])]))
         #expect(json["type"] == "joined")
         #expect(json["room"] == "r")
         #expect(
             json["you"] == ["id": "p1", "name": "Anna", "role": "moderator", "resume": ["id": "p1", "secret": "s"]])
         #expect(json["iceServers"] == [["urls": ["stun:s"]]])
-        #expect(json["layout"] == "grid")
+        #expect(json["layout"] == "grid" && json["scope"] == "room")
+        #expect(json["view"] == "main" && json["views"] == ["main"])
         #expect(json["recording"] == .null)
         guard case .array(let people)? = json["participants"] else { Issue.record("no participants"); return }
         for key in ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"] {
             #expect(people[0][key] != nil)
         }
+    }
+
+    @Test func `a layout says whose it is, and in which view`() throws {
+        let shown = ShownLayout(name: "speaker", view: "portrait", scope: .me, pins: ["p2"])
+        let json = try object(.event(SharedEvent(.layout(shown))))
+        #expect(json == ["type": "layout", "name": "speaker", "view": "portrait", "scope": "me", "pin": ["p2"]])
     }
 
     @Test func `participants have three forms`() throws {
@@ -315,7 +328,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
     @Test func `joined counts viewers for clients with deltas`() throws {
         let welcome = Welcome(
             room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s",
-            participants: [person("p1"), person("p2", role: .viewer)], layout: "grid", recording: nil)
+            participants: [person("p1"), person("p2", role: .viewer)], shown: ShownLayout(name: "grid"), recording: nil)
         #expect(try object(.joined(welcome, iceServers: []))["viewers"] == nil)
         let json = try object(.joined(welcome, iceServers: [], countsViewers: true))
         guard case .array(let people)? = json["participants"] else { Issue.record("no participants"); return }
@@ -386,7 +399,8 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         for text in ["two", "three"] { _ = session.handleEvent(SharedEvent(.chat(Self.message(text)))) }
         let welcome = Welcome(
-            room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid",
+            room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [],
+            shown: ShownLayout(name: "grid"),
             chat: [Self.message("one"), Self.message("two")])
         let actions = session.seated(welcome, iceServers: [])
         #expect(

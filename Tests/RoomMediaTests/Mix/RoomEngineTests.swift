@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import Mixing
 import Peer
 import Testing
 
@@ -11,7 +12,7 @@ struct RoomEngineTests {
     private let format = VideoSendFormat(codec: .vp8)
 
     private func scene(_ room: RoomEngine, height: Int = 180, framesPerSecond: Int = 30) -> Scene {
-        Scene(width: height * 16 / 9, height: height, framesPerSecond: framesPerSecond, views: [.room: Scene.View()])
+        Scene(width: height * 16 / 9, height: height, framesPerSecond: framesPerSecond, views: [.main: Scene.View()])
     }
 
     private func connect(_ id: String, to room: RoomEngine) {
@@ -30,7 +31,7 @@ struct RoomEngineTests {
         #expect(!room.isRunning && room.allViews.isEmpty && room.loops.isEmpty)
         connect("a", to: room)
         connect("b", to: room)
-        #expect(room.isRunning && room.allViews.map(\.id) == [.room] && room.loops == [1])
+        #expect(room.isRunning && room.allViews.map(\.id) == [.main] && room.loops == [1])
         disconnect("a", from: room)
         #expect(room.isRunning)
         room.remove("b")
@@ -59,12 +60,12 @@ struct RoomEngineTests {
         let rooms = AudioClock.Rooms(at: .zero)
         let taken = room.record("file", video: { _ in }, audio: { _, time in times.withLock { $0.append(time) } })
         let (key, rung) = try #require(taken)
-        #expect(room.isRunning && room.isRecorded && key.codec == .h264 && rung.height == 180)
+        #expect(room.isRunning && room.recorded == .main && key.codec == .h264 && rung.height == 180)
         #expect(room.rendition(key) != nil)
         for tick in 1...3 { _ = still.audio.run(rooms, at: .zero + .milliseconds(20 * tick)) }
         #expect(times.withLock { $0 } == [960, 1920, 2880])
         room.endRecording("file", key)
-        #expect(!room.isRunning && !room.isRecorded && room.rendition(key) == nil)
+        #expect(!room.isRunning && room.recorded == nil && room.rendition(key) == nil)
         _ = still.audio.run(rooms, at: .zero + .milliseconds(80))
         #expect(times.withLock { $0.count } == 3)
     }
@@ -90,12 +91,12 @@ struct RoomEngineTests {
         _ = room.add("a", hearsAs: "a", requestKeyframe: {})
         connect("a", to: room)
         let key = try #require(
-            room.subscribe("a", view: .room, format: format, choice: .rung(0), budget: nil, loop: 0))
+            room.subscribe("a", view: .main, format: format, choice: .rung(0), budget: nil, loop: 0))
         let before = try #require(room.rendition(key))
         #expect(!room.apply(scene(room)))
         #expect(room.rendition(key) === before)
         #expect(room.apply(scene(room, height: 360)))
-        #expect(room.rendition(key) == nil && room.ladder.rungs.first?.height == 360)
+        #expect(room.rendition(key) == nil && room.ladder(of: .main).rungs.first?.height == 360)
         #expect(room.apply(scene(room, height: 360, framesPerSecond: 15)))
     }
 
@@ -104,20 +105,86 @@ struct RoomEngineTests {
         let room = still.room()
         _ = room.add("a", hearsAs: "a", requestKeyframe: {})
         connect("a", to: room)
-        func subscribe(_ id: String, _ choice: RenditionSelector.Choice, view: ViewID = .room) -> RenditionKey? {
+        func subscribe(_ id: String, _ choice: RenditionSelector.Choice, view: ViewID = .main) -> RenditionKey? {
             room.subscribe(id, view: view, format: format, choice: choice, budget: nil, loop: 0)
         }
         let key = try #require(subscribe("a", .rung(0)))
         let rendition = try #require(room.rendition(key))
         #expect(subscribe("b", .rung(0)) == key && room.rendition(key) === rendition)
-        // A member of a view that does not exist gets the room's.
-        let personal = ViewID.personal(PersonalView(layout: "grid", pins: ["a"]))
-        #expect(subscribe("c", .rung(0), view: personal) == key)
+        let choice = ViewID("main", choice: ViewChoice(layout: "grid", pins: ["a"]))
+        #expect(subscribe("c", .rung(0), view: choice) == nil, "the room does not make that view")
+        #expect(subscribe("c", .rung(0)) == key)
         #expect(subscribe("d", .audioOnly) == nil)
         for id in ["a", "b"] { room.unsubscribe(id, from: key) }
         #expect(room.rendition(key) === rendition)
         room.unsubscribe("c", from: key)
         #expect(room.rendition(key) == nil)
+    }
+
+    @Test("Views in use are made, each with its own canvas, rate and ladder; others are arranged only")
+    func views() throws {
+        let room = still.room()
+        _ = room.add("a", hearsAs: "a", requestKeyframe: {})
+        connect("a", to: room)
+        let small = [RoomMediaConfiguration.Rung(height: 90, bitRate: .kilobits(50))]
+        let upright = ViewID("portrait")
+        var changed = scene(room)
+        changed.views[.main]?.isUsed = false
+        changed.views[upright] = Scene.View(
+            format: ViewFormat(width: 180, height: 320, framesPerSecond: 15, rungs: small))
+        changed.viewOf = ["a": upright]
+        #expect(room.apply(changed), "everyone chooses again, since a view ended")
+        #expect(room.allViews.map(\.id) == [upright] && room.view(of: "a") == upright)
+        #expect(room.ladder(of: upright).rungs.map(\.width) == [180, 90])
+        #expect(room.subscribe("a", view: .main, format: format, choice: .rung(0), budget: nil, loop: 0) == nil)
+        let key = try #require(
+            room.subscribe("a", view: upright, format: format, choice: .rung(0), budget: nil, loop: 0))
+        let rung = try #require(room.rendition(key)?.rung)
+        #expect((rung.width, rung.height, rung.framesPerSecond) == (180, 320, 15))
+        // The other view comes back beside this one, which goes on.
+        changed.views[.main]?.isUsed = true
+        #expect(!room.apply(changed))
+        #expect(room.allViews.count == 2 && room.rendition(key) != nil)
+        changed.views[upright] = nil
+        #expect(room.apply(changed) && room.allViews.map(\.id) == [.main] && room.rendition(key) == nil)
+    }
+
+    @Test("A recording takes the view that it names, whose peers keep the top rung in an overload")
+    func recordedView() throws {
+        let room = still.room()
+        var changed = scene(room)
+        let cinema = ViewID("recording")
+        changed.views[cinema] = Scene.View(format: ViewFormat(width: 640, height: 360, framesPerSecond: 25))
+        changed.views[.main]?.isUsed = false
+        room.apply(changed)
+        let recorder = room.record("file", cinema, video: { _ in }, audio: { _, _ in })
+        let taken = try #require(recorder)
+        #expect(taken.rung.height == 360 && taken.key.view == cinema && room.recorded == cinema)
+        room.endRecording("file", taken.key)
+        #expect(room.recorded == nil)
+        #expect(room.record("file", ViewID("none"), video: { _ in }, audio: { _, _ in }) == nil)
+    }
+
+    @Test("Tiles are arranged on their view's canvas, and names are as the view says")
+    func arranged() throws {
+        let layout = try #require(LayoutLibrary(directory: "")["grid"])
+        var scene = Scene(width: 320, height: 180, framesPerSecond: 30, views: [.main: Scene.View(layout: layout)])
+        for id in ["a", "b"] {
+            scene.people.append(
+                Scene.Person(
+                    id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
+                    isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: id))
+        }
+        let upright = ViewID("portrait")
+        scene.views[upright] = Scene.View(
+            layout: layout, format: ViewFormat(width: 180, height: 320, framesPerSecond: 30), names: false)
+        var arrangements = [Arrangement(of: .main), Arrangement(of: upright)]
+        for index in arrangements.indices { #expect(arrangements[index].follow(scene) { _ in 16.0 / 9 }) }
+        #expect(arrangements[0].tiles.allSatisfy { $0.showsName } && !arrangements[1].tiles.contains { $0.showsName })
+        #expect(arrangements[0].tiles.map(\.y).max() == arrangements[0].tiles.map(\.y).min(), "beside one another")
+        #expect(arrangements[1].tiles.map(\.x).max() == arrangements[1].tiles.map(\.x).min(), "one above the other")
+        scene.views[upright]?.names = true
+        #expect(arrangements[1].follow(scene) { _ in 16.0 / 9 } && arrangements[1].tiles.allSatisfy { $0.showsName })
     }
 
     @Test("The room adds its load to the audio clock, and takes it away when it closes")

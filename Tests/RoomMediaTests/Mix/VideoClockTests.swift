@@ -89,6 +89,16 @@ struct VideoClockTests {
         #expect(stepped.clock.skipped.load(ordering: .relaxed) == 0, "that is no tick that was missed")
     }
 
+    @Test("A room ticks at each rate of its views, once for each")
+    func severalRates() {
+        let stepped = SteppedClock(at: start)
+        for rate in [30, 10, 30] { stepped.add("a", rate) }
+        stepped.run(until: start + .seconds(10))
+        let ticks = stepped.ticks("a")
+        #expect((399...401).contains(ticks.count), "\(ticks.count)")
+        #expect((299...301).contains(Set(ticks).count), "every third tick is one of both")
+    }
+
     @Test("A removed room ticks no more, another rate applies at once, and nothing ticks after the stop")
     func changes() {
         let stepped = SteppedClock(at: start)
@@ -97,6 +107,7 @@ struct VideoClockTests {
         stepped.run(until: start + .seconds(1))
         stepped.clock.remove("a")
         stepped.add("b", 10)
+        stepped.clock.remove("b", except: [10])
         let (a, b) = (stepped.ticks("a").count, stepped.ticks("b").count)
         stepped.run(until: start + .seconds(2))
         #expect(stepped.ticks("a").count == a && stepped.ticks("b").count - b == 10)

@@ -60,7 +60,7 @@ struct PeerLoopTests {
         let seat = HostedPeer(
             id: id, seatID: host.makeSeatID(),
             peer: try PeerConnection(settings, identity: try DTLSIdentity.generate(), at: now), engine: room,
-            intake: room.add(id, hearsAs: id, requestKeyframe: {}), view: .room, opensChannels: [],
+            intake: room.add(id, hearsAs: id, requestKeyframe: {}), opensChannels: [],
             loopBudget: budget)
         host.add(seat, at: now)
         return seat

@@ -134,6 +134,25 @@ struct LadderTests {
         #expect(numbers.count == 12 && numbers.allSatisfy { (0...31).contains($0) })
     }
 
+    @Test("has the canvas as its top rung, where it is larger than all that are configured")
+    func large() {
+        let ladder = Ladder(rungs, width: 1920, height: 1080, framesPerSecond: 30)
+        #expect(ladder.rungs.map(\.height) == [1080, 720, 360, 180])
+        #expect(ladder.rungs.map(\.width) == [1920, 1280, 640, 320])
+        let rate = ladder.rungs[0].bitRate
+        #expect(rate > .kilobits(2700) && rate < .kilobits(2800), "\(rate)")
+        let near = Ladder(rungs, width: 1440, height: 810, framesPerSecond: 30)
+        #expect(near.rungs.map(\.height) == [810, 360, 180], "not two of nearly one size")
+        #expect(ladder.usefulRate > near.usefulRate)
+    }
+
+    @Test("means the shorter side by a height, so that an upright canvas has the same pixels")
+    func upright() {
+        let ladder = Ladder(rungs, width: 720, height: 1280, framesPerSecond: 30)
+        #expect(ladder.rungs.map(\.width) == [720, 360, 180] && ladder.rungs.map(\.height) == [1280, 640, 320])
+        #expect(ladder.rungs.map(\.bitRate) == rungs.map(\.bitRate))
+    }
+
     @Test("has no rung above the canvas, and no two of one size")
     func small() {
         let ladder = Ladder(rungs, width: 320, height: 240, framesPerSecond: 10)

@@ -31,7 +31,7 @@ final class StillServices: Sendable {
         _ id: String = "r", tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void = { _, _ in }
     ) -> RoomEngine {
         RoomEngine(
-            id: id, scene: Scene(width: 320, height: 180, framesPerSecond: 30, views: [.room: Scene.View()]),
+            id: id, scene: Scene(width: 320, height: 180, framesPerSecond: 30, views: [.main: Scene.View()]),
             rungs: RoomMediaConfiguration.Rung.standard, audio: RoomMediaConfiguration.Audio(), services: media,
             tilesChanged: tilesChanged, speakersChanged: { _ in })
     }

@@ -1,0 +1,94 @@
+import Basics
+import Mixing
+import RoomMedia
+
+/// What the members of a room see at one moment: each a named view, with its own choice of layout and pins on top.
+struct RoomPictures {
+    private let room: Room
+    private let presenting: PresentingLayout
+
+    init(of room: Room) {
+        self.room = room
+        presenting = room.presentingLayout
+    }
+
+    /// The layout of a named view. One that has none of its own takes the room's, as it was chosen there.
+    func layout(ofView name: String) -> String {
+        let own = room.settings.views[name]?.layout
+        return presenting.shown(
+            PresentingLayout.Choice(
+                layout: own ?? room.settings.layout, during: own == nil ? room.layoutChosenDuring : nil))
+    }
+
+    /// The name of the view that a member gets: its own, that of the participant for whom it stands, or `main`. A view
+    /// that the room does not have (any more) counts as none.
+    func viewName(of member: Member) -> String {
+        let wanted = member.viewName ?? member.asParticipant.flatMap { room.member($0)?.viewName }
+        return wanted.flatMap { room.settings.hasView($0) ? $0 : nil } ?? ViewSettings.main
+    }
+
+    /// The view that a member gets. A choice that shows the same as the named view is none.
+    func view(of member: Member) -> ViewID {
+        let name = viewName(of: member)
+        let owner = member.choice == nil ? member.asParticipant.flatMap { room.member($0) } ?? member : member
+        guard let choice = owner.choice else { return ViewID(name) }
+        let layout = presenting.shown(
+            PresentingLayout.Choice(layout: choice.layout, during: owner.choiceMadeDuring))
+        if choice.pins.isEmpty, layout == self.layout(ofView: name) { return ViewID(name) }
+        return ViewID(name, choice: ViewChoice(layout: layout, pins: choice.pins))
+    }
+
+    func shown(_ view: ViewID) -> ShownLayout {
+        ShownLayout(
+            name: view.choice?.layout ?? layout(ofView: view.name), view: view.name,
+            scope: view.choice == nil ? .room : .me, pins: view.choice?.pins ?? [])
+    }
+}
+
+extension Room {
+    var pictures: RoomPictures { RoomPictures(of: self) }
+
+    /// The view that a member gets. For several members, `pictures` is computed once.
+    func view(of member: Member) -> ViewID { pictures.view(of: member) }
+
+    /// The views of all members, by their ids.
+    var views: [String: ViewID] {
+        let pictures = pictures
+        return Dictionary(members.map { ($0.id, pictures.view(of: $0)) }) { first, _ in first }
+    }
+
+    /// The layout of a view.
+    func shown(_ view: ViewID) -> ShownLayout { pictures.shown(view) }
+
+    /// Whether nothing changed since `old` that decides who sees what.
+    func hasSamePictures(as old: Room) -> Bool {
+        members == old.members && settings == old.settings && layoutChosenDuring == old.layoutChosenDuring
+            && layoutsWithPresentingRules == old.layoutsWithPresentingRules
+    }
+
+    /// Whether a view of the room uses one of these layouts.
+    func uses(_ layouts: Set<String>) -> Bool {
+        let named = [settings.layout, settings.onPresent.layout].compactMap { $0 }
+        return (named + settings.views.values.compactMap(\.layout) + members.compactMap(\.choice?.layout))
+            .contains(where: layouts.contains)
+    }
+
+    /// The choice that a member would have; nil: it would get its named view. Pins of nobody count as none.
+    ///
+    /// - Parameter layout: nil with `pins`: the layout that the member sees; nil without: no choice.
+    func choice(_ layout: String?, pins: [String]?, by id: String) -> ViewChoice? {
+        guard let member = member(id), layout != nil || pins != nil else { return nil }
+        let pictures = pictures
+        var kept: [String] = []
+        for pin in pins ?? [] where self.member(pin) != nil && !kept.contains(pin) { kept.append(pin) }
+        let choice = ViewChoice(layout: layout ?? pictures.shown(pictures.view(of: member)).name, pins: kept)
+        // Clients know the named view by the layout that it shows, while somebody presents too.
+        let isNamed = choice.pins.isEmpty && choice.layout == pictures.layout(ofView: pictures.viewName(of: member))
+        return isNamed ? nil : choice
+    }
+
+    /// Throws unless the room has this view.
+    func requireView(_ name: String) throws(ConferenceError) {
+        guard settings.hasView(name) else { throw .unknownView(name, known: settings.viewNames) }
+    }
+}

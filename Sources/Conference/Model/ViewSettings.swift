@@ -1,0 +1,126 @@
+public import RoomMedia
+
+/// A named view of a room: a picture of its own beside the room's. What is nil is as in the room's own view, `main`.
+public struct ViewSettings: Hashable, Sendable {
+    public var layout: String?
+    /// In pixels, even.
+    public var width: Int?
+    public var height: Int?
+    public var framesPerSecond: Int?
+    /// The ladder, from the top down.
+    public var renditions: [RoomMediaConfiguration.Rung]?
+    /// Whether tiles show names, whatever the layout says.
+    public var names: Bool?
+
+    public init() {}
+
+    /// The room's own view: `layout`, `width`, `height` and `framesPerSecond` of its settings.
+    public static let main = ViewID.main.name
+    /// An upright picture for phones, 9:16, which every room has.
+    public static let portrait = "portrait"
+    /// The view that recordings take in rooms that have it.
+    public static let recording = "recording"
+
+    /// Whether a view can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, as a layout.
+    public static func isName(_ text: String) -> Bool { LayoutInfo.isName(text) }
+
+    /// The most named views of a room, without `main` and `portrait`.
+    public static let most = 16
+    /// The allowed ranges of the sides, in pixels.
+    public static let side = 90...3840
+    public static let rungs = 1...8
+
+    /// The rule that the settings break; nil: none.
+    var fault: String? {
+        for (name, side) in [("width", width), ("height", height)] {
+            if let side, !Self.side.contains(side) || side % 2 != 0 {
+                return "\(name): an even number from \(Self.side.lowerBound) to \(Self.side.upperBound)"
+            }
+        }
+        let rates = RoomSettings.allowed.framesPerSecond
+        if let framesPerSecond, !rates.contains(framesPerSecond) {
+            return "framesPerSecond: a whole number from \(rates.lowerBound) to \(rates.upperBound)"
+        }
+        if let renditions, !Self.rungs.contains(renditions.count) {
+            return "renditions: a list of \(Self.rungs.lowerBound) to \(Self.rungs.upperBound)"
+        }
+        return nil
+    }
+}
+
+/// The picture that a participant gets.
+public struct ShownLayout: Hashable, Sendable {
+    /// The name of the layout.
+    public var name: String
+    /// The name of the view.
+    public var view: String
+    /// `me`: the layout is the participant's own choice.
+    public var scope: LayoutScope
+    /// Whom the participant has pinned, in order.
+    public var pins: [String]
+
+    public init(name: String, view: String = ViewSettings.main, scope: LayoutScope = .room, pins: [String] = []) {
+        self.name = name
+        self.view = view
+        self.scope = scope
+        self.pins = pins
+    }
+}
+
+/// A view of a room as clients see it.
+public struct ViewInfo: Hashable, Sendable {
+    /// The picture's layout; `scope` is `me` for a choice that participants have made for themselves.
+    public var shown: ShownLayout
+    /// In pixels.
+    public var width: Int
+    public var height: Int
+    public var framesPerSecond: Int
+    /// Whether tiles show names; nil: as the layout says.
+    public var names: Bool?
+    /// The participants that get it.
+    public var participants: Int
+    public var isRecorded: Bool
+
+    public init(
+        shown: ShownLayout, width: Int, height: Int, framesPerSecond: Int, names: Bool? = nil, participants: Int,
+        isRecorded: Bool = false
+    ) {
+        self.shown = shown
+        self.width = width
+        self.height = height
+        self.framesPerSecond = framesPerSecond
+        self.names = names
+        self.participants = participants
+        self.isRecorded = isRecorded
+    }
+}
+
+extension RoomSettings {
+    /// The names of all views, `main` first.
+    public var viewNames: [String] {
+        [ViewSettings.main] + Set(views.keys).union([ViewSettings.portrait]).sorted()
+    }
+
+    func hasView(_ name: String) -> Bool {
+        name == ViewSettings.main || name == ViewSettings.portrait || views[name] != nil
+    }
+
+    /// The view that recordings take.
+    var recordedView: ViewID {
+        ViewID(views[ViewSettings.recording] == nil ? ViewSettings.main : ViewSettings.recording)
+    }
+
+    /// The size, rate and ladder of a named view.
+    func format(ofView name: String) -> ViewFormat {
+        let own = views[name] ?? ViewSettings()
+        var (width, height) = (width, height)
+        if name == ViewSettings.portrait {
+            // As wide as the room's picture is high, so that tiles have as much detail; 16:9 upright.
+            width = min(width, height)
+            height = (width * 16 / 9 + 1) & ~1
+        }
+        return ViewFormat(
+            width: own.width ?? width, height: own.height ?? height,
+            framesPerSecond: own.framesPerSecond ?? framesPerSecond, rungs: own.renditions)
+    }
+}

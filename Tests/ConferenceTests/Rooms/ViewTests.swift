@@ -1,0 +1,154 @@
+import Basics
+import TestSupport
+import Testing
+import Threads
+
+@testable import Conference
+@testable import RoomMedia
+
+/// Views in a whole conference without any peer: who gets which, and what is told to whom.
+@Suite("Views in a conference", .serialized)
+struct ViewTests {
+    /// The layouts that a participant was told of.
+    private final class Told: Sendable {
+        private let layouts = Guarded<[ShownLayout]>([])
+        private let tiles = Guarded<[TilesInfo]>([])
+        var last: ShownLayout? { layouts.withLock { $0.last } }
+        var count: Int { layouts.withLock { $0.count } }
+        var canvas: TilesInfo? { tiles.withLock { $0.last } }
+        func take(_ event: SharedEvent) {
+            if case .layout(let layout) = event.event { layouts.withLock { $0.append(layout) } }
+            if case .tiles(let info) = event.event { tiles.withLock { $0.append(info) } }
+        }
+    }
+
+    private func join(
+        _ conference: Conference, _ room: String = "r", told: Told = Told(),
+        _ change: (inout JoinRequest) -> Void = { _ in }
+    ) throws -> Participant {
+        var request = JoinRequest(room: room, name: "Ann")
+        change(&request)
+        return try conference.join(request) { told.take($0) }
+    }
+
+    private func views(_ conference: Conference) -> Set<ViewID> { conference.registry["r"]?.read(\.usedViews) ?? [] }
+
+    @Test("a layout in a link is for who opens it: it shapes only a room that the join creates")
+    func link() async throws {
+        try await withConference { conference in
+            let first = try join(conference) { $0.layout = "speaker" }
+            #expect(conference.room("r")?.layout == "speaker" && first.shown == ShownLayout(name: "speaker"))
+            let second = try join(conference) { $0.layout = "single" }
+            #expect(conference.room("r")?.layout == "speaker")
+            #expect(second.shown == ShownLayout(name: "single", scope: .me) && first.shown.name == "speaker")
+            let viewer = try join(conference) { ($0.layout, $0.role, $0.kind) = ("grid", .viewer, .viewer) }
+            #expect(viewer.shown.scope == .me && conference.room("r")?.layout == "speaker")
+            // A room of the API has its layout from there.
+            try conference.createRoom("made", RoomSettingsChange())
+            let guest = try join(conference, "made") { $0.layout = "speaker" }
+            #expect(conference.room("made")?.layout == "grid" && guest.shown.scope == .me)
+            #expect(throws: ConferenceError.unknownLayout("none")) { try join(conference) { $0.layout = "none" } }
+        }
+    }
+
+    @Test("a participant is told of its own picture's layout, and not of one that it does not see")
+    func announcements() async throws {
+        try await withConference { conference in
+            let (told, own) = (Told(), Told())
+            let ann = try join(conference, told: told)
+            let bob = try join(conference, told: own)
+            try bob.setLayout("single", scope: .me, pins: [ann.id])
+            let choice = ShownLayout(name: "single", scope: .me, pins: [ann.id])
+            #expect(await eventually { own.last == choice })
+            try ann.setLayout("speaker", scope: .room)
+            #expect(await eventually { told.last == ShownLayout(name: "speaker") })
+            #expect(own.last == choice && own.count == 1, "the room's change is not his")
+            // Without a name and pins his choice ends.
+            try bob.setLayout(nil, scope: .me)
+            #expect(await eventually { own.last == ShownLayout(name: "speaker") })
+            #expect(views(conference) == [.main])
+        }
+    }
+
+    @Test("a participant changes its view, and gets that one's tiles")
+    func switching() async throws {
+        try await withConference { conference in
+            let told = Told()
+            let ann = try join(conference, told: told) { $0.view = "portrait" }
+            _ = try join(conference)
+            #expect(ann.shown == ShownLayout(name: "grid", view: "portrait") && ann.views == ["main", "portrait"])
+            #expect(await eventually { told.canvas?.tiles.count == 2 })
+            #expect(told.canvas?.width == 720 && told.canvas?.height == 1280)
+            #expect(conference.room("r")?.tiles.width == 1280, "the room's tiles are those of main")
+            #expect(conference.room("r")?.views.map(\.participants) == [1, 1])
+            try ann.setView("main")
+            #expect(await eventually { told.canvas?.width == 1280 && told.last?.view == "main" })
+            #expect(views(conference) == [.main])
+            #expect { try ann.setView("guests") } throws: {
+                ($0 as? ConferenceError)?.message.contains("portrait") == true
+            }
+            #expect(throws: ConferenceError.self) { try join(conference) { $0.view = "guests" } }
+        }
+    }
+
+    @Test("views come and go by the API, with the people in them")
+    func defined() async throws {
+        try await withConference { conference in
+            let told = Told()
+            let ann = try join(conference, told: told)
+            var change = RoomSettingsChange()
+            var guests = ViewSettings()
+            (guests.layout, guests.width, guests.height, guests.names) = ("single", 640, 360, false)
+            change.views = ["guests": guests]
+            let info = try conference.updateRoom("r", change)
+            #expect(info.views.map(\.shown.view) == ["main", "guests", "portrait"])
+            try ann.setView("guests")
+            #expect(await eventually { told.canvas?.width == 640 && told.canvas?.tiles.first?.label == false })
+            change.views = ["guests": ViewSettings?.none]
+            try conference.updateRoom("r", change)
+            #expect(await eventually { told.last == ShownLayout(name: "grid") })
+            guests.layout = "none"
+            change.views = ["guests": guests]
+            #expect(throws: ConferenceError.unknownLayout("none")) { try conference.updateRoom("r", change) }
+        }
+    }
+
+    @Test("under overload, and beyond the room's limit, joins get main and insisting ones are refused")
+    func refused() async throws {
+        try await withConference({ $0.limits.viewsPerRoom = 0 }) { conference in
+            let ann = try join(conference) { $0.view = "portrait" }
+            #expect(ann.shown.view == "main")
+            #expect { try ann.setView("portrait") } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
+            #expect {
+                try join(conference) { ($0.view, $0.insistsOnView) = ("portrait", true) }
+            } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
+            #expect(conference.room("r")?.participants.count == 1)
+        }
+    }
+
+    @Test("senders are asked for their largest tile in the views that somebody takes")
+    func limits() async throws {
+        try await withConference { conference in
+            let people = try (0..<4).map { _ in try join(conference) { $0.view = "portrait" } }
+            func height() -> Int? { conference.registry["r"]?.read { $0.limits[people[0].id]?.height } ?? nil }
+            #expect(await eventually { height().map { $0 > 300 } ?? false })
+            let upright = height()
+            try people[1].setLayout("single", scope: .me, pins: [people[0].id])
+            #expect(await eventually { (height() ?? 0) > (upright ?? .max) })
+        }
+    }
+
+    @Test("a snapshot of a view makes it for that moment")
+    func snapshots() async throws {
+        try await withConference { conference in
+            _ = try join(conference)
+            let wide = try await conference.snapshot("r")
+            let tall = try await conference.snapshot("r", view: "portrait")
+            // The sides of a PNG: 32 bits each from byte 16 on.
+            func sides(_ png: [UInt8]) -> [Int] { [18, 22].map { Int(png[$0]) << 8 | Int(png[$0 + 1]) } }
+            #expect(sides(wide) == [1280, 720] && sides(tall) == [720, 1280])
+            #expect(views(conference) == [.main] && conference.registry["r"]?.engine.isRunning == false)
+            await #expect(throws: ConferenceError.self) { try await conference.snapshot("r", view: "none") }
+        }
+    }
+}
