@@ -61,6 +61,9 @@ static const unsigned char lobby_js[] = {
 static const unsigned char news_js[] = {
 #embed "../Gateway/Web/news.js"
 };
+static const unsigned char orientation_js[] = {
+#embed "../Gateway/Web/orientation.js"
+};
 static const unsigned char people_js[] = {
 #embed "../Gateway/Web/people.js"
 };
@@ -138,6 +141,7 @@ static const struct web_asset assets[] = {
     ASSET("line.js", line_js),
     ASSET("lobby.js", lobby_js),
     ASSET("news.js", news_js),
+    ASSET("orientation.js", orientation_js),
     ASSET("people.js", people_js),
     ASSET("pickers.js", pickers_js),
     ASSET("picture.js", picture_js),

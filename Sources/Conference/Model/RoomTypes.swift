@@ -67,7 +67,6 @@ public struct RoomSettingsChange: Hashable, Sendable {
 
     public init() {}
 }
-}
 
 /// What moderators set about a room.
 public struct RoomAccess: Hashable, Sendable {

@@ -15,7 +15,7 @@ const PATIENCE = 10;
 /// Events, `detail` in brackets:
 /// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `recording`, `room` (settings), `waitingPeople`, `chat` (message),
+/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `changed` (what is sent), `role` (role), `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
@@ -98,9 +98,8 @@ export class Call extends EventTarget {
 
   async joined(message) {
     this.peopleChanged(() => this.people.take(message), true);
-    this.layout = message.layout;
-    this.view = message.view ?? 'main';
     this.views = message.views ?? [];
+    this.picture({ ...message, name: message.layout });
     this.settings = message.settings ?? {};
     this.room = message.room;
     this.role = message.you.role ?? this.role;
@@ -113,8 +112,6 @@ export class Call extends EventTarget {
 
   /// A new seat, and with it a new connection.
   async begin(message, isNew) {
-    const { layout } = this.signalling.join;
-    this.mine = layout && layout !== this.layout ? { name: layout, pin: null } : null;
     // The audience has nothing to send until it comes on stage, and then chooses when.
     if (this.isViewer) await this.sending.close();
     this.connect(message.iceServers ?? []);
@@ -168,6 +165,10 @@ export class Call extends EventTarget {
   failed(message) {
     if (!this.connection) this.refuse(message);
     else if (message.fatal) this.end(message.code, message.message);
+    else if (this.askedView && ['too_fast', 'overloaded'].includes(message.code)) {
+      this.askedView = null;
+      this.emit('viewRefused', message);
+    }
     else this.problem(message.code, message);
   }
 
@@ -216,11 +217,17 @@ export class Call extends EventTarget {
     this.emit('people');
   }
 
-  layoutChanged({ name, view, scope }) {
-    if (view) this.view = view;
-    const isMine = scope ? scope === 'me' : this.mine && name === this.mine.name;
-    if (!isMine) this.layout = name;
+  layoutChanged(message) {
+    this.picture(message);
     this.emit('view');
+  }
+
+  /// What the server shows this user now.
+  picture({ name, view, scope, pin }) {
+    this.view = view ?? 'main';
+    this.mine = scope === 'me' ? { name, pin: pin?.[0] ?? null } : null;
+    if (!this.mine) this.layout = name;
+    if (this.view === this.askedView) this.askedView = null;
   }
 
   recordingChanged(state) {
@@ -281,15 +288,18 @@ export class Call extends EventTarget {
   /// Changes settings of the room: `locked`, `layoutLocked`, `admit`, `pin`.
   changeRoom(settings) { this.send({ type: 'room', ...settings }); }
 
-  /// Takes another named view, such as `portrait`.
-  takeView(name) { this.send({ type: 'view', name }); }
+  /// Takes another named view, such as `portrait`. `view` follows, or `viewRefused`, with the time after which to ask
+  /// again.
+  takeView(name) {
+    this.askedView = name;
+    this.send({ type: 'view', name });
+  }
 
   /// Chooses the view of this user: `name` with that participant first, or the room's view again.
-  ownPicture(name, pinned = null) {
-    this.mine = name === this.layout && !pinned ? null : { name, pin: pinned };
-    this.send({ type: 'layout', name, scope: 'me', pin: pinned ? [pinned] : [] });
-    this.emit('view');
-  }
+  ownPicture(name, pinned = null) { this.send({ type: 'layout', name, scope: 'me', pin: pinned ? [pinned] : [] }); }
+
+  /// Ends the user's own choice: the picture is as everyone sees it.
+  commonPicture() { this.send({ type: 'layout', scope: 'me' }); }
 
   /// Chooses the view of this user ('me') or of the room ('room').
   chooseLayout(name, scope) {
@@ -298,7 +308,7 @@ export class Call extends EventTarget {
   }
 
   pin(id) {
-    if (this.mine?.pin === id) this.ownPicture(this.layout);
+    if (this.mine?.pin === id) this.commonPicture();
     else this.ownPicture('speaker', id);
   }
 }

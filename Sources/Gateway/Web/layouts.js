@@ -19,13 +19,14 @@ export async function openLayouts(call) {
   $('layout-menu').showModal();
 }
 
-async function showLayouts({ layout: current, mine }, choose) {
+async function showLayouts(call, choose) {
+  const { layout: current, mine } = call;
   const headers = address.token() ? { Authorization: `Bearer ${address.token()}` } : {};
   const layouts = await fetch('/api/layouts', { headers }).then(response => (response.ok ? response.json() : [])).catch(() => []);
   if (!layouts.length) $('layouts').replaceChildren(element('p', { textContent: t('layout.none') }));
   if (!layouts.length) return;
   const back = element('button', { type: 'button', id: 'layout-back', className: 'whole' }, t('layout.back'), element('small', { textContent: t('layout.back.about') }));
-  back.onclick = () => choose(current, 'me');
+  back.onclick = () => { call.commonPicture(); $('layout-menu').close(); };
   $('layouts').replaceChildren(...(mine ? [back] : []), ...layouts.map(layout => {
     const button = element('button', { type: 'button' }, drawing(layout.example ?? []), element('span', { textContent: title(layout.name) }), element('small', { dir: 'auto', textContent: layout.description ?? '' }));
     button.dataset.layout = layout.name;

@@ -9,6 +9,7 @@ import { bindHosts } from '/assets/hosts.js';
 import { openLayouts } from '/assets/layouts.js';
 import { bindInvitation, showInvitation } from '/assets/invite.js';
 import { Lobby } from '/assets/lobby.js';
+import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
 import { bindReactions } from '/assets/reactions.js';
 import { bindSelf } from '/assets/self.js';
@@ -40,7 +41,8 @@ function openLobby() {
 
 function join(room, name, pin) {
   sending.start();
-  call = new Call(sending, address.callOptions(room, name, pin));
+  call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView() });
+  followOrientation(call);
   call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
