@@ -1,5 +1,6 @@
 import Basics
 import Codecs
+import Conference
 import Mixing
 import Threads
 
@@ -37,12 +38,15 @@ struct RoomPlan: Sendable {
     var cameras: Int
     /// The first so many talk at once, the others listen.
     var talkers: Int
+    /// The first so many get the upright view, the others the room's.
+    var upright: Int
     var footage: Footage
 
-    init(peers: Int, cameras: Int? = nil, talkers: Int = 2, footage: Footage) {
+    init(peers: Int, cameras: Int? = nil, talkers: Int = 2, upright: Int = 0, footage: Footage) {
         self.peers = peers
         self.cameras = min(cameras ?? peers, peers)
         self.talkers = min(talkers, peers)
+        self.upright = min(upright, peers)
         self.footage = footage
     }
 
@@ -50,7 +54,29 @@ struct RoomPlan: Sendable {
     var name: String {
         let off = peers - cameras
         return "\(peers)" + (off > 0 ? ", \(off) without camera" : "") + (talkers == 1 ? ", one talks" : "")
+            + (upright > 0 ? ", \(upright) of them upright" : "")
     }
+
+    /// The views in use.
+    var canvases: [Canvas] {
+        let wide = Canvas(name: ViewSettings.main, width: Self.width, height: Self.height, members: upright..<peers)
+        let tall = Canvas(name: ViewSettings.portrait, width: Self.height, height: Self.width, members: 0..<upright)
+        return [wide, tall].filter { !$0.members.isEmpty }
+    }
+
+    /// One view: a picture that is composed, scaled and encoded.
+    struct Canvas: Sendable {
+        var name: String
+        var width: Int
+        var height: Int
+        /// The peers that get it.
+        var members: Range<Int>
+    }
+
+    /// The codecs in which the peers get a canvas.
+    func codecs(of canvas: Canvas) -> Set<VideoCodec> { Set(canvas.members.map { codec(of: $0) }) }
+    /// The encodes of all canvases.
+    var encodes: Int { canvases.reduce(0) { $0 + codecs(of: $1).count } }
 
     /// Every second peer speaks VP8, both ways.
     func codec(of peer: Int) -> VideoCodec { peer.isMultiple(of: 2) ? .h264 : .vp8 }
@@ -91,35 +117,47 @@ struct StageTimes: Sendable {
 /// thread.
 final class BareCost {
     private let plan: RoomPlan
-    private let places: [Place]
     private let decoders: [BareDecoder]
-    private let canvas: BareCanvas
-    private let h264: BareH264Encoder
-    private let vp8: BareVP8Encoder
+    private let views: [View]
     private let bareAudio: BareAudio
     private var tick = 0
     private var audioTicks = 0
+
+    private struct View {
+        let canvas: BareCanvas
+        let places: [Place]
+        let h264: BareH264Encoder?
+        let vp8: BareVP8Encoder?
+    }
 
     /// A fixed amount of work (two peers side by side), by which machines and moments are compared.
     static func pair(_ footage: Footage) throws(BenchError) -> BareCost {
         let half = RoomPlan.width / 2
         let places = (0..<2).map { Place(tile: PixelRectangle(x: $0 * half, y: 0, width: half, height: half * 9 / 16)) }
-        return try BareCost(RoomPlan(peers: 2, footage: footage), places: places)
+        return try BareCost(RoomPlan(peers: 2, footage: footage), places: [places])
     }
 
-    init(_ plan: RoomPlan, places: [Place]) throws(BenchError) {
+    /// - Parameter places: of the peers' pictures on each canvas of the plan.
+    init(_ plan: RoomPlan, places: [[Place]]) throws(BenchError) {
         self.plan = plan
-        self.places = places
         var decoders: [BareDecoder] = []
         for peer in 0..<plan.cameras { decoders.append(try BareDecoder(plan.codec(of: peer))) }
         self.decoders = decoders
-        canvas = try BareCanvas(width: RoomPlan.width, height: RoomPlan.height)
-        h264 = try BareH264Encoder(
-            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond,
-            bitRate: RoomPlan.bitRate)
-        vp8 = try BareVP8Encoder(
-            width: RoomPlan.width, height: RoomPlan.height, framesPerSecond: RoomPlan.framesPerSecond,
-            bitRate: RoomPlan.bitRate)
+        var views: [View] = []
+        for (canvas, places) in zip(plan.canvases, places) {
+            let codecs = plan.codecs(of: canvas)
+            let (width, height, rate) = (canvas.width, canvas.height, RoomPlan.framesPerSecond)
+            views.append(
+                View(
+                    canvas: try BareCanvas(width: width, height: height), places: places,
+                    h264: codecs.contains(.h264)
+                        ? try BareH264Encoder(
+                            width: width, height: height, framesPerSecond: rate, bitRate: RoomPlan.bitRate) : nil,
+                    vp8: codecs.contains(.vp8)
+                        ? try BareVP8Encoder(
+                            width: width, height: height, framesPerSecond: rate, bitRate: RoomPlan.bitRate) : nil))
+        }
+        self.views = views
         bareAudio = try BareAudio(
             packets: (0..<plan.peers).map { plan.audio(of: $0) }, speakers: plan.talkers)
     }
@@ -159,13 +197,15 @@ final class BareCost {
             try decoders[peer].decode(frames[tick % frames.count].data)
         }
         lap(\.decode)
-        for (decoder, place) in zip(decoders, places) {
-            canvas.place(decoder.frame, place)
+        for view in views {
+            for (decoder, place) in zip(decoders, view.places) { view.canvas.place(decoder.frame, place) }
         }
         lap(\.compose)
         let timestamp = Int64(tick * 90_000 / RoomPlan.framesPerSecond)
-        try h264.encode(canvas, timestamp: timestamp)
-        try vp8.encode(canvas, timestamp: timestamp)
+        for view in views {
+            try view.h264?.encode(view.canvas, timestamp: timestamp)
+            try view.vp8?.encode(view.canvas, timestamp: timestamp)
+        }
         lap(\.encode)
         tick += 1
         while audioTicks * RoomPlan.framesPerSecond < tick * 50 {
@@ -179,7 +219,7 @@ final class BareCost {
 
     /// Runs the work for a task on a thread of its own, so that the cooperative pool stays free.
     static func measure(
-        _ plan: RoomPlan, places: [Place], windows: Int, of length: Duration
+        _ plan: RoomPlan, places: [[Place]], windows: Int, of length: Duration
     ) async throws -> [StageTimes] {
         try await withCheckedThrowingContinuation { continuation in
             DedicatedThread.start("bare") {

@@ -20,6 +20,8 @@ final class RoomSession {
     private let conference: Conference
     private var fleets: [Fleet] = []
     private var seats: [Participant] = []
+    /// The tiles that each peer was told of last.
+    private let tiles = Guarded<[Int: TilesInfo]>([:])
     private let directory: String
     /// The time from each join to the first complete keyframe at the client, in milliseconds, in the order of the
     /// joins.
@@ -83,7 +85,11 @@ final class RoomSession {
     private func join(_ peer: Int, _ fleet: Fleet) async throws -> Double {
         let seen = FirstPicture()
         let start = MonotonicClock.now()
-        let seat = try conference.join(JoinRequest(room: Self.room, name: "Peer \(peer + 1)")) { _ in }
+        var request = JoinRequest(room: Self.room, name: "Peer \(peer + 1)")
+        request.view = plan.canvases.first { $0.members.contains(peer) }?.name
+        let seat = try conference.join(request) { [tiles] event in
+            if case .tiles(let info) = event.event { tiles.withLock { $0[peer] = info } }
+        }
         seats.append(seat)
         if peer >= plan.cameras { try seat.setState(video: false) }
         let offer = try await fleet.offer(0, codec: plan.codec(of: peer), only: true) { seen.note($0) }
@@ -115,14 +121,14 @@ final class RoomSession {
         var arrival: Instant? { get throws(BenchError) { try state.withLock { $0 }?.get() } }
     }
 
-    /// Waits until both renditions run at their full rate.
+    /// Waits until all renditions run at their full rate.
     ///
     /// Returns the reason where they do not, as on a machine that is far too busy.
     func settle() async throws -> String? {
         let end = MonotonicClock.now() + .seconds(30)
         while MonotonicClock.now() < end {
             let renditions = conference.room(Self.room)?.renditions ?? []
-            if renditions.count == 2, renditions.allSatisfy({ $0.bitRate >= RoomPlan.bitRate * 0.98 }) {
+            if renditions.count == plan.encodes, renditions.allSatisfy({ $0.bitRate >= RoomPlan.bitRate * 0.98 }) {
                 try await Task.sleep(for: .seconds(2))
                 return nil
             }
@@ -141,10 +147,13 @@ final class RoomSession {
         try? await Task.sleep(for: .milliseconds(300))
     }
 
-    /// The place of each peer's picture, in the order of the joins.
-    var places: [Place] {
-        (conference.room(Self.room)?.tiles.tiles ?? []).map {
-            Place(tile: PixelRectangle(x: $0.x, y: $0.y, width: $0.width, height: $0.height))
+    /// The place of each peer's picture on each canvas, in the order of the joins.
+    var places: [[Place]] {
+        plan.canvases.map { canvas in
+            let info = tiles.withLock { $0[canvas.members.lowerBound] }
+            return (info?.tiles ?? []).map {
+                Place(tile: PixelRectangle(x: $0.x, y: $0.y, width: $0.width, height: $0.height))
+            }
         }
     }
 
@@ -156,7 +165,7 @@ final class RoomSession {
         for _ in 0..<windows {
             try await Task.sleep(for: length)
             let after = Snapshot(conference)
-            var reading = after.since(before, cameras: plan.cameras)
+            var reading = after.since(before, plan)
             before = after
             var delays: [Double] = []
             for seat in seats {
@@ -186,7 +195,7 @@ final class RoomSession {
 
         /// What a machine too busy skipped is counted as if it had been done: the cost of a job times the jobs of a
         /// second.
-        func since(_ old: Snapshot, cameras: Int) -> Reading {
+        func since(_ old: Snapshot, _ plan: RoomPlan) -> Reading {
             let elapsed = (at - old.at).inSeconds
             let time = { (stage: String) in
                 value("tessera_stage_cpu_seconds_total", stage) - old.value("tessera_stage_cpu_seconds_total", stage)
@@ -207,9 +216,9 @@ final class RoomSession {
             reading.times = reading.times.per(elapsed)
             (reading.decodes, reading.composes, reading.encodes) = (jobs("decode"), jobs("compose"), jobs("encode"))
             let rate = Double(RoomPlan.framesPerSecond)
-            reading.times.decode *= rate * Double(cameras) / max(reading.decodes, 1)
-            reading.times.compose *= rate / max(reading.composes, 1)
-            reading.times.encode *= rate * 2 / max(reading.encodes, 1)
+            reading.times.decode *= rate * Double(plan.cameras) / max(reading.decodes, 1)
+            reading.times.compose *= rate * Double(plan.canvases.count) / max(reading.composes, 1)
+            reading.times.encode *= rate * Double(plan.encodes) / max(reading.encodes, 1)
             for stage in ["decode", "compose", "encode"] {
                 reading.dropped +=
                     (value("tessera_stage_dropped_total", stage) - old.value("tessera_stage_dropped_total", stage))

@@ -11,9 +11,9 @@ struct RoomsCommand: AsyncParsableCommand {
     @Option(
         help: """
             The rooms, comma-separated: how many people, with /N how many of them have a camera on, with :N how many \
-            talk (2).
+            talk (2), with +N how many get the upright view beside the room's (0).
             """)
-    var sizes = "2,4,9,9:1,16,25/5"
+    var sizes = "2,4,4+2,9,9:1,16,25/5"
 
     @Option(help: "How long each room is measured, in seconds, in each round.")
     var seconds = 10.0
@@ -32,15 +32,17 @@ struct RoomsCommand: AsyncParsableCommand {
         var people: Int
         var cameras: Int
         var talkers: Int
+        var upright: Int
 
-        /// `PEOPLE[/CAMERAS][:TALKERS]`; nil where it is not one.
+        /// `PEOPLE[/CAMERAS][:TALKERS][+UPRIGHT]`; nil where it is not one.
         init?(_ text: some StringProtocol) {
-            let (head, talkers) = Self.split(text, at: ":", or: 2)
+            let (rest, upright) = Self.split(text, at: "+", or: 0)
+            let (head, talkers) = Self.split(rest, at: ":", or: 2)
             let (people, cameras) = Self.split(head, at: "/", or: Int(head) ?? 0)
             guard let people = Int(people), let cameras, let talkers, (1...50).contains(people),
-                (1...people).contains(cameras), talkers >= 0
+                (1...people).contains(cameras), talkers >= 0, let upright, (0...people).contains(upright)
             else { return nil }
-            (self.people, self.cameras, self.talkers) = (people, cameras, talkers)
+            (self.people, self.cameras, self.talkers, self.upright) = (people, cameras, talkers, upright)
         }
 
         private static func split(
@@ -75,7 +77,8 @@ struct RoomsCommand: AsyncParsableCommand {
         var all: [RoomStatistics] = []
         for size in try parsedSizes() {
             let plan = RoomPlan(
-                peers: size.people, cameras: size.cameras, talkers: size.talkers, footage: footage)
+                peers: size.people, cameras: size.cameras, talkers: size.talkers, upright: size.upright,
+                footage: footage)
             all.append(try await measure(plan, probe))
         }
         print(Self.heading + "\n")
