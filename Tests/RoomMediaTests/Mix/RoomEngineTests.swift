@@ -180,11 +180,19 @@ struct RoomEngineTests {
             layout: layout, format: ViewFormat(width: 180, height: 320, framesPerSecond: 30), names: false)
         var arrangements = [Arrangement(of: .main), Arrangement(of: upright)]
         for index in arrangements.indices { #expect(arrangements[index].follow(scene) { _ in 16.0 / 9 }) }
-        #expect(arrangements[0].tiles.allSatisfy { $0.showsName } && !arrangements[1].tiles.contains { $0.showsName })
-        #expect(arrangements[0].tiles.map(\.y).max() == arrangements[0].tiles.map(\.y).min(), "beside one another")
-        #expect(arrangements[1].tiles.map(\.x).max() == arrangements[1].tiles.map(\.x).min(), "one above the other")
+        #expect(
+            arrangements[0].arranged.tiles.allSatisfy { $0.showsName }
+                && !arrangements[1].arranged.tiles.contains { $0.showsName })
+        #expect(
+            arrangements[0].arranged.tiles.map(\.y).max() == arrangements[0].arranged.tiles.map(\.y).min(),
+            "beside one another")
+        #expect(
+            arrangements[1].arranged.tiles.map(\.x).max() == arrangements[1].arranged.tiles.map(\.x).min(),
+            "one above the other")
         scene.views[upright]?.names = true
-        #expect(arrangements[1].follow(scene) { _ in 16.0 / 9 } && arrangements[1].tiles.allSatisfy { $0.showsName })
+        #expect(
+            arrangements[1].follow(scene) { _ in 16.0 / 9 }
+                && arrangements[1].arranged.tiles.allSatisfy { $0.showsName })
     }
 
     @Test("The room adds its load to the audio clock, and takes it away when it closes")
