@@ -100,7 +100,8 @@ final class SeatService: Sendable {
     private func choose(_ request: JoinRequest, of member: Member, in slot: inout RoomSlot) throws(ConferenceError) {
         var layout = request.layout
         // A link with a layout is for who opens it: it may shape a room that it creates, but nobody else's picture.
-        if let chosen = layout, slot.isUnused, !slot.isReserved, (try? slot.room.require(.changeLayout, member.id)) != nil
+        if let chosen = layout, slot.isUnused, !slot.isReserved,
+            (try? slot.room.require(.changeLayout, member.id)) != nil
         {
             try slot.room.setLayout(chosen, pins: nil, by: member.id)
             layout = nil
