@@ -6,7 +6,8 @@ import Testing
 /// The session of a client that waits to be let in.
 @Suite struct WaitingSessionTests {
     private let welcome = Welcome(
-        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [], layout: "grid",
+        room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [],
+        shown: ShownLayout(name: "grid"),
         recording: nil)
 
     private func waiting() -> SignallingSession {
