@@ -309,8 +309,10 @@ public final class Conference: Sendable {
     }
     public func recording(_ id: String) -> RecordingInfo? { recordingService.recording(id) }
 
-    /// The path of a recording's (first) file; not for clients.
-    public func recordingPath(_ id: String) throws(ConferenceError) -> String { try recordingService.path(of: id) }
+    /// The path of a recording's file, of its first or another part; not for clients.
+    public func recordingPath(_ id: String, part: Int = 1) throws(ConferenceError) -> String {
+        try recordingService.path(of: id, part: part)
+    }
 
     // MARK: - Pictures of chats
 

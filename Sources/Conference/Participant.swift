@@ -28,6 +28,11 @@ public final class Participant: Sendable {
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
     /// What moderators have set about the room.
     public var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
+    /// Whether the room is about to be recorded because this participant is its first (`recording.start`).
+    public var startsRecording: Bool {
+        guard conference.configuration.recording.start == .onFirstJoin else { return false }
+        return slot { $0.recording == nil && $0.room.members.count == 1 && $0.room.member(id) != nil } ?? false
+    }
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
     public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
 
@@ -176,6 +181,20 @@ public final class Participant: Sendable {
     /// Changes the room's settings of `RoomAccess`, if the participant's role allows it; others are left alone.
     public func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {
         try conference.moderation.change(change, by: id, in: room)
+    }
+
+    /// The recordings of the present meeting, the newest first: all for those who may record, and for others those that
+    /// they started.
+    public func recordings() throws(ConferenceError) -> [RecordingInfo] {
+        let known = try conference.registry[room]?.read { slot throws(ConferenceError) in
+            let open = slot.recordings.entries.filter { entry in
+                (try? slot.room.require(.record, id, isOwn: entry.startedBy == id)) != nil
+            }
+            if open.isEmpty { try slot.room.require(.record, id, isOwn: false) }
+            return open
+        }
+        guard let known else { throw .roomNotFound(room) }
+        return known.reversed().compactMap { conference.recording($0.id) }
     }
 
     /// Undoes the join: a room that was created for it ends too.

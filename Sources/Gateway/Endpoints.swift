@@ -64,6 +64,7 @@ struct Endpoints: Sendable {
         let downloads = Places(budget.downloads)
         table.addRecordings(
             conference, links: links, downloads: downloads, publicURL: configuration.http.publicURL)
+        table.addMeeting(conference, links: links)
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
         table.addSignalling()

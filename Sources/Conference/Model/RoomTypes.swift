@@ -182,7 +182,10 @@ public struct RecordingInfo: Hashable, Sendable {
     public var startedAt: Date
     /// The duration of the media, without pauses.
     public var duration: Duration?
+    /// Of all parts together.
     public var bytes: Int?
+    /// The number of files (`recording.segment`); 1 while the recording runs.
+    public var parts = 1
     /// Frames and audio blocks that a slow disk lost.
     public var dropped = RecordingLosses()
     /// Why the recording failed or ended early.

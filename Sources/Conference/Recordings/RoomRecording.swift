@@ -3,6 +3,7 @@ import Codecs
 import Foundation
 import Recording
 import RoomMedia
+import Threads
 
 /// One recording of one room: the frames of the top rendition and the full mix, with the times of the server's clock.
 final class RoomRecording: Sendable {
@@ -11,6 +12,7 @@ final class RoomRecording: Sendable {
     let startedBy: String?
     /// The view whose picture it takes.
     let view: ViewID
+    let startedAt = MonotonicClock.now()
     let path: String
     private let recorder: MP4Recorder
     private let catalogue: RecordingCatalogue
@@ -19,7 +21,12 @@ final class RoomRecording: Sendable {
 
     private struct State {
         var info: RecordingInfo
+        /// Nobody is in the room any more.
+        var isResting = false
         var key: RenditionKey?
+
+        /// Whether media is recorded now.
+        var isRunning: Bool { info.state == .recording && !isResting }
         /// Why the server ended the recording.
         var reason: RecordingError?
         /// The running finish, for which all callers wait.
@@ -68,22 +75,37 @@ final class RoomRecording: Sendable {
         if let key = state.withLock({ $0.key }) { engine.rendition(key)?.requestKeyframe() }
     }
 
-    func pause(at now: Instant) -> RecordingInfo {
-        recorder.pause(at: now)
-        return set(.recording, to: .paused)
+    func pause(at now: Instant, _ engine: RoomEngine) -> RecordingInfo {
+        change(at: now, engine) { state in
+            if state.info.state == .recording { state.info.state = .paused }
+        }
+        return info
     }
 
     func resume(at now: Instant, _ engine: RoomEngine) -> RecordingInfo {
-        recorder.resume(at: now)
-        requestKeyframe(engine)
-        return set(.paused, to: .recording)
-    }
-
-    private func set(_ from: RecordingInfo.State, to new: RecordingInfo.State) -> RecordingInfo {
-        state.withLock { state in
-            if state.info.state == from { state.info.state = new }
+        change(at: now, engine) { state in
+            if state.info.state == .paused { state.info.state = .recording }
         }
         return info
+    }
+
+    /// Records nothing while nobody is in the room, and goes on when somebody comes again, unless it is paused. The
+    /// state that clients see stays the same.
+    func rest(_ isEmpty: Bool, at now: Instant, _ engine: RoomEngine) {
+        change(at: now, engine) { $0.isResting = isEmpty }
+    }
+
+    private func change(at now: Instant, _ engine: RoomEngine, _ body: (inout State) -> Void) {
+        let (was, isRunning) = state.withLock { state in
+            let was = state.isRunning
+            body(&state)
+            return (was, state.isRunning)
+        }
+        if was, !isRunning { recorder.pause(at: now) }
+        if !was, isRunning {
+            recorder.resume(at: now)
+            requestKeyframe(engine)
+        }
     }
 
     /// Notes why the server ends the recording; `finish` follows.
@@ -116,6 +138,7 @@ final class RoomRecording: Sendable {
             case .success(let summary):
                 state.info.duration = summary.duration
                 state.info.bytes = summary.bytes
+                state.info.parts = summary.files.count
                 state.info.failure = summary.failure?.publicDescription
                 state.info.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
             case .failure(let error):

@@ -143,6 +143,9 @@ final class RoomService: Sendable {
     private func publish(_ slot: inout RoomSlot, since old: Room) {
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
+        if old.members.isEmpty != slot.room.members.isEmpty {
+            slot.recording?.rest(slot.room.members.isEmpty, at: MonotonicClock.now(), slot.engine)
+        }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
         announceWaiting(slot, since: old)
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {

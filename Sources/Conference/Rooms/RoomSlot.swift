@@ -26,6 +26,7 @@ struct RoomSlot {
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
     var history = ChatHistory()
+    var recordings = MeetingRecordings()
     /// The limits that senders were last asked to keep.
     var limits: [String: SenderLimit] = [:]
     /// The tiles of each view, as last announced.
@@ -50,6 +51,15 @@ struct RoomSlot {
         var used = Set(room.views.values).union(snapshots.keys)
         if let recording { used.insert(recording.view) }
         return used
+    }
+
+    /// Whether the room keeps something of a meeting beside its running recording.
+    var remembersMeeting: Bool { !history.messages.isEmpty || recordings.isPast(beside: recording?.id) }
+
+    /// Forgets what the next meeting must not see.
+    mutating func forgetMeeting() {
+        history.clear()
+        recordings.clear(keeping: recording?.id)
     }
 
     /// Takes over new settings, or throws and changes none.

@@ -230,15 +230,15 @@ final class SeatService: Sendable {
     func expire(at now: Instant) {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {
-            let isOldChat = room.read { slot in
+            let isOver = room.read { slot in
                 expired += slot.room.expired(at: now)
                 if isAbandoned(slot, at: now) { abandoned.append(room.id) }
-                return !slot.history.messages.isEmpty && isEmpty(slot, at: now)
+                return slot.remembersMeeting && isEmpty(slot, at: now)
             }
             // Rooms of the API stay without anyone; who comes next is of another meeting.
-            if isOldChat == true {
+            if isOver == true {
                 _ = try? room.change { slot throws(ConferenceError) in
-                    if isEmpty(slot, at: now) { slot.history.clear() }
+                    if isEmpty(slot, at: now) { slot.forgetMeeting() }
                 }
             }
         }

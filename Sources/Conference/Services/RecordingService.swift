@@ -74,6 +74,7 @@ final class RecordingService: Sendable {
                 _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
                 recording.attach(to: slot.engine)
                 slot.room.recording = recording.info
+                slot.recordings.add(recording.id, startedBy: participant)
                 return recording.info
             }
         } catch {
@@ -150,7 +151,7 @@ final class RecordingService: Sendable {
 
     @discardableResult
     func pause(_ id: String) throws(ConferenceError) -> RecordingInfo {
-        try changeRecording(id) { recording, _ in recording.pause(at: MonotonicClock.now()) }
+        try changeRecording(id) { recording, engine in recording.pause(at: MonotonicClock.now(), engine) }
     }
 
     @discardableResult
@@ -175,8 +176,8 @@ final class RecordingService: Sendable {
         }
     }
 
-    /// Logs losses of slow disks, and ends all recordings when the disk gets full. Called several times a second, on
-    /// the control thread.
+    /// Logs losses of slow disks, ends all recordings when the disk gets full, and those of rooms that everyone has left.
+    /// Called several times a second, on the control thread.
     func watch(at now: Instant) {
         guard statistics.startIfDue(.recordings, every: .seconds(1), at: now) else { return }
         if statistics.startIfDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() {
@@ -188,6 +189,22 @@ final class RecordingService: Sendable {
                 for id in control.alive.keys { recordingEnded(id, error) }
             }
         }
+        for recording in control.alive.values { endIfDeserted(recording, at: now) }
+    }
+
+    /// Ends the recording of a room in which nobody has been for `rooms.emptyTimeout`: rooms of the API stay, and the
+    /// next ones in it are of another meeting. A recording that waits for a room's first participant goes on.
+    private func endIfDeserted(_ recording: RoomRecording, at now: Instant) {
+        let timeout = configuration.rooms.emptyTimeout
+        guard now - recording.startedAt >= timeout else { return }
+        let engine = try? rooms.change(recording.info.room) { slot throws(ConferenceError) -> RoomEngine? in
+            guard slot.recording?.id == recording.id, !slot.isUnused, slot.room.isAbandoned(after: timeout, at: now)
+            else { return nil }
+            slot.recording = nil
+            slot.room.recording = nil
+            return slot.engine
+        }
+        if let engine = engine ?? nil { control.finish(recording, engine) }
     }
 
     // MARK: - Ending
@@ -233,11 +250,15 @@ final class RecordingService: Sendable {
         control.alive[id]?.info ?? control.catalogue?.entry(id).map(Self.info)
     }
 
-    /// The path of a recording's (first) file; not for clients.
-    func path(of id: String) throws(ConferenceError) -> String {
-        if let running = control.alive[id] { return running.path }
-        guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
-        return catalogue.path(of: entry)
+    /// The path of a recording's file; not for clients.
+    ///
+    /// - Parameter part: from 1 on; a recording that still runs has only its first part.
+    func path(of id: String, part: Int) throws(ConferenceError) -> String {
+        if let running = control.alive[id], part == 1 { return running.path }
+        guard let catalogue = control.catalogue, let entry = catalogue.entry(id),
+            let path = catalogue.path(of: entry, part: part)
+        else { throw .recordingNotFound(id) }
+        return path
     }
 
     private static func info(_ entry: RecordingEntry) -> RecordingInfo {
@@ -251,7 +272,7 @@ final class RecordingService: Sendable {
             }
         return RecordingInfo(
             id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
-            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
+            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes, parts: max(1, entry.files.count),
             dropped: entry.dropped ?? RecordingLosses(), failure: entry.message)
     }
 }

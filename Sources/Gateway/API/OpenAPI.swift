@@ -271,10 +271,25 @@ enum OpenAPI {
                 "file": ["type": "string", "description": "The file's name."],
                 "state": Schema.choice(RecordingInfo.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer,
+                "parts": ["type": "integer", "description": "The number of files, where there are several."],
                 "error": Schema.string,
                 "dropped": Schema.object(
                     ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),
+        // `Recording`, with a link.
+        "MeetingRecording": [
+            "allOf": [
+                Schema.ref("Recording"),
+                Schema.object([
+                    "url": [
+                        "type": "string",
+                        "description":
+                            "The path of the complete file, signed; &part=2 and so on open further parts. Missing while it is recorded.",
+                    ],
+                    "expiresAt": Schema.date,
+                ]),
+            ]
+        ],
         "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
         "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),

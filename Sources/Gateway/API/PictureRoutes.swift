@@ -22,12 +22,7 @@ extension RouteTable {
             ) { asked in
                 let room = try asked.room()
                 // Before the body: who has no seat gets nothing read.
-                guard let claim = asked.bearer.flatMap(ResumeClaim.init(bearer:)) else {
-                    throw APIError(
-                        .unauthorized,
-                        "this needs Authorization: Bearer with the id and the secret of joined.you.resume, as ID.SECRET"
-                    )
-                }
+                let claim = try asked.seatClaim()
                 let seat = try conference.seat(of: claim, in: room)
                 let picture = try await seat.sendPicture(
                     try await asked.body(upTo: ChatPicture.maxBytes), to: asked.query("to"))
@@ -58,14 +53,5 @@ extension RouteTable {
                 answer.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
                 return answer
             })
-    }
-}
-
-extension ResumeClaim {
-    /// Reads `ID.SECRET`; nil for another text.
-    init?(bearer: String) {
-        let parts = bearer.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
-        self.init(id: String(parts[0]), secret: String(parts[1]))
     }
 }

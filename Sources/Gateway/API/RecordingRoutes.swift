@@ -3,6 +3,9 @@ import Conference
 import Foundation
 import Hummingbird
 
+/// The most parts of a recording that can be asked for.
+private let maxParts = 1_000_000
+
 /// The routes of recordings: start, pause, stop, list, download.
 extension RouteTable {
     /// - Parameters:
@@ -80,7 +83,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "Makes a link to the MP4 that works without a token until it ends",
                     body: ("application/json", Schema.ref("LinkWish")),
-                    answers: [.json(201, "The link.", Schema.ref("Link"))],
+                    answers: [.json(201, "The link; &part=2 opens the second file.", Schema.ref("Link"))],
                     failures: [400, 404])
             ) { asked in
                 let seconds = try await asked.object(keys: ["seconds"]).integer("seconds") ?? RecordingLinks.defaultLife
@@ -102,6 +105,9 @@ extension RouteTable {
                     tag: "recordings", summary: "The MP4",
                     parameters: [
                         .header("Range", "One range of bytes."),
+                        .query(
+                            "part", "The file of a recording that has several, from 1 on.", Schema.integer(1...maxParts)
+                        ),
                         .query("expires", "Of a signed link: its end, in seconds since 1970."),
                         .query("signature", "Of a signed link."),
                     ],
@@ -109,9 +115,10 @@ extension RouteTable {
                         .file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"),
                         .empty(304, "Unchanged."),
                     ],
-                    failures: [404, 416, 503])
+                    failures: [400, 404, 416, 503])
             ) { asked in
-                let path = try conference.recordingPath(asked.parameter("id"))
+                let part = try asked.wholeNumber("part", in: 1...maxParts) ?? 1
+                let path = try conference.recordingPath(asked.parameter("id"), part: part)
                 guard let place = downloads.take() else {
                     throw APIError(
                         .overloaded, "too many recordings are being downloaded", headers: [.retryAfter: "10"])

@@ -73,6 +73,8 @@ struct Welcome: Sendable, Equatable {
     var views: [String] = [ViewSettings.main]
     var recording: RecordingInfo?
     var access = RoomAccess()
+    /// No recording runs yet, but this join starts one.
+    var willRecord = false
     /// The latest public messages of the chat, the oldest first.
     var chat: [ChatMessage] = []
 
@@ -91,7 +93,10 @@ struct Welcome: Sendable, Equatable {
                 "pin": .array(shown.pins.map { .string($0) }), "views": .array(views.map { .string($0) }),
                 "recording": recording?.json ?? .null, "chat": .array(chat.map(\.json)),
                 "settings": .object(access.members),
-            ], where: ["viewers": roster.map { .integer($0.viewers) }])
+            ],
+            where: [
+                "viewers": roster.map { .integer($0.viewers) }, "willRecord": willRecord ? true : nil,
+            ])
     }
 }
 
@@ -99,11 +104,13 @@ extension Welcome {
     /// - Parameter request: the join's request; nil for a resumed seat.
     init(_ seat: any ConferenceSeat, _ request: JoinRequest?) {
         let info = seat.info
+        // Before `recording`: whatever starts in between is in one of the two.
+        let willRecord = seat.startsRecording
         self.init(
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
-            recording: seat.recording, access: seat.access, chat: seat.chatHistory)
+            recording: seat.recording, access: seat.access, willRecord: willRecord, chat: seat.chatHistory)
     }
 }
 

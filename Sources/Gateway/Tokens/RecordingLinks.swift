@@ -9,6 +9,8 @@ struct RecordingLinks: Sendable {
     /// tokens ends it earlier.
     static let defaultLife = 3600
     static let maxLife = 7 * 86_400
+    /// The life of the links that a room's page gets: a long meeting can be watched, and parts of it again.
+    static let meetingLife = 4 * 3600
 
     /// Derives the key from the tokens of the settings, so that links survive a restart and end when the tokens change.
     ///   Without tokens, links end with the process.

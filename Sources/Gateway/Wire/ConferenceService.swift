@@ -24,7 +24,7 @@ protocol ConferenceService: Sendable {
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func recordings(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
-    func recordingPath(_ id: String) throws(ConferenceError) -> String
+    func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
 
     func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
@@ -65,6 +65,8 @@ protocol ConferenceSeat: Sendable {
     var participants: [ParticipantInfo] { get }
     var recording: RecordingInfo? { get }
     var access: RoomAccess { get }
+    /// Whether the room is about to be recorded because of this participant's join.
+    var startsRecording: Bool { get }
     /// The latest public messages of the room's chat, the oldest first.
     var chatHistory: [ChatMessage] { get }
 
@@ -82,6 +84,7 @@ protocol ConferenceSeat: Sendable {
     func record(_ action: Participant.RecordAction) async throws(ConferenceError)
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
+    func recordings() throws(ConferenceError) -> [RecordingInfo]
     func leave(_ reason: LeaveReason)
     func withdraw()
     func signallingLost()

@@ -113,6 +113,7 @@ extension RecordingInfo {
             ],
             where: [
                 "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
+                "parts": parts > 1 ? .integer(parts) : nil,
                 "dropped": dropped.isEmpty
                     ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
                 "error": failure.map { .string($0) },

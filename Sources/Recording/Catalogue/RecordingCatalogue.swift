@@ -101,6 +101,14 @@ public final class RecordingCatalogue: Sendable {
     /// The path of a recording's first part.
     public func path(of entry: RecordingEntry) -> String { path(entry.file) }
 
+    /// The path of a part, counted from 1; nil where the recording has no such part.
+    public func path(of entry: RecordingEntry, part: Int) -> String? {
+        if part == 1 { return path(of: entry) }
+        // A sidecar may have been written by somebody else: its names must not lead out of the directory.
+        guard entry.files.indices.contains(part - 1), !entry.files[part - 1].contains("/") else { return nil }
+        return path(entry.files[part - 1])
+    }
+
     // MARK: - Changes
 
     /// Adds an entry with the id and file name of a new recording; the caller then creates the file. May wait for the

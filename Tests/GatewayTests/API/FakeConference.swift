@@ -23,6 +23,8 @@ final class FakeConference: ConferenceService {
         var chatHistory: [ChatMessage] = []
         /// Finished recordings, the newest first.
         var finished: [String] = []
+        /// The recordings of the meeting in `r`.
+        var meeting: [RecordingInfo] = []
         var requests: [JoinRequest] = []
         var events: [@Sendable (SharedEvent) -> Void] = []
     }
@@ -134,8 +136,8 @@ final class FakeConference: ConferenceService {
         id == "rec" || state.withLock { $0.finished.contains(id) } ? recording(id, .finished) : nil
     }
 
-    func recordingPath(_ id: String) throws(ConferenceError) -> String {
-        guard let recording = recording(id) else { throw .recordingNotFound(id) }
+    func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String {
+        guard let recording = recording(id), part <= recording.parts else { throw .recordingNotFound(id) }
         return recording.file
     }
 
@@ -209,6 +211,7 @@ final class FakeConference: ConferenceService {
         let participants: [ParticipantInfo] = []
         let recording: RecordingInfo? = nil
         let access = RoomAccess()
+        let startsRecording = false
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
@@ -242,6 +245,10 @@ final class FakeConference: ConferenceService {
         func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
         func moderate(_ moderation: Moderation) throws(ConferenceError) { conference.note("\(moderation)") }
         func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {}
+        func recordings() throws(ConferenceError) -> [RecordingInfo] {
+            if let error = conference.state.withLock({ $0.recordingError }) { throw error }
+            return conference.state.withLock { $0.meeting }
+        }
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }

@@ -1,0 +1,26 @@
+import Conference
+import Hummingbird
+
+// What a client that sits in a room shows beside its signalling: `Authorization: Bearer ID.SECRET`, with the id and the
+// secret of `joined.you.resume`.
+
+extension RouteRequest {
+    /// - Throws: 401 without such a header.
+    func seatClaim() throws(APIError) -> ResumeClaim {
+        guard let claim = bearer.flatMap(ResumeClaim.init(bearer:)) else {
+            throw APIError(
+                .unauthorized,
+                "this needs Authorization: Bearer with the id and the secret of joined.you.resume, as ID.SECRET")
+        }
+        return claim
+    }
+}
+
+extension ResumeClaim {
+    /// Reads `ID.SECRET`; nil for another text.
+    init?(bearer: String) {
+        let parts = bearer.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+        self.init(id: String(parts[0]), secret: String(parts[1]))
+    }
+}

@@ -1,0 +1,116 @@
+import Basics
+import Foundation
+import Recording
+import RoomMedia
+import TestSupport
+import Testing
+
+@testable import Conference
+
+/// The recordings of one meeting: who gets them, and what becomes of them when everyone leaves.
+@Suite("The recordings of a meeting", .serialized)
+struct MeetingRecordingsRealTimeTests {
+    private func withAPIRoom(
+        _ change: (inout ConferenceConfiguration) -> Void, _ body: (Conference) async throws -> Void
+    ) async throws {
+        try await withConference { settings in
+            settings.rooms.settings.width = 320
+            settings.rooms.settings.height = 180
+            settings.rooms.create = .api
+            settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
+            change(&settings)
+        } _: { conference in
+            try conference.createRoom("r", RoomSettingsChange())
+            try await body(conference)
+        }
+    }
+
+    private func join(
+        _ conference: Conference, _ name: String, _ role: Role = .participant, isProven: Bool = false
+    ) throws -> Participant {
+        var request = JoinRequest(
+            room: "r", name: name, role: role, kind: role == .viewer ? .viewer : .participant)
+        request.roleIsProven = isProven
+        return try conference.join(request) { _ in }
+    }
+
+    @Test("who may record gets all of them with their parts, others their own, viewers none; the next meeting none")
+    func whoGetsWhich() async throws {
+        try await withAPIRoom {
+            $0.rooms.emptyTimeout = .milliseconds(300)
+            $0.recording.segment = .seconds(1)
+        } _: { conference in
+            let ann = try join(conference, "Ann")
+            let guest = try join(conference, "Bob", isProven: true)
+            let host = try join(conference, "Cy", .moderator, isProven: true)
+            let viewer = try join(conference, "Dee", .viewer)
+            #expect(try ann.recordings().isEmpty && host.recordings().isEmpty)
+            try await ann.record(.start)
+            #expect(try ann.recordings().map(\.state) == [.recording])
+            // A part begins with a keyframe, which comes every ten seconds by itself.
+            for _ in 0..<2 {
+                try await Task.sleep(for: .seconds(1.3))
+                conference.registry["r"]?.read { $0.recording?.requestKeyframe($0.engine) }
+            }
+            try await Task.sleep(for: .milliseconds(600))
+            try await ann.record(.stop)
+            #expect(await eventually { (try? ann.recordings().first?.state) == .finished })
+            for seat in [ann, host] {
+                let recording = try #require(try seat.recordings().first)
+                #expect(recording.parts > 1 && recording.bytes ?? 0 > 0 && recording.duration ?? .zero > .seconds(1))
+                let second = try conference.recordingPath(recording.id, part: 2)
+                #expect(second.hasSuffix("-2.mp4") && FileManager.default.fileExists(atPath: second))
+                for part in [0, -1, recording.parts + 1] {
+                    #expect(throws: ConferenceError.recordingNotFound(recording.id)) {
+                        try conference.recordingPath(recording.id, part: part)
+                    }
+                }
+            }
+            for seat in [guest, viewer] {
+                #expect { try seat.recordings() } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
+            }
+            for seat in [ann, guest, host, viewer] { seat.leave() }
+            #expect(throws: ConferenceError.self) { try ann.recordings() }
+            #expect(await eventually { conference.registry["r"]?.read(\.remembersMeeting) == false })
+            #expect(try join(conference, "Eve").recordings().isEmpty)
+            #expect(conference.recordings().count == 1, "the administrator still has it")
+        }
+    }
+
+    @Test("an empty room is not recorded, and its recording ends by itself")
+    func emptyRoom() async throws {
+        try await withAPIRoom {
+            $0.rooms.emptyTimeout = .milliseconds(1500)
+        } _: { conference in
+            let ann = try join(conference, "Ann")
+            let recording = try await conference.startRecording("r")
+            try await Task.sleep(for: .seconds(1.2))
+            ann.leave()
+            try await Task.sleep(for: .milliseconds(800))
+            let bob = try join(conference, "Bob")
+            #expect(conference.room("r")?.recording?.state == .recording)
+            try await Task.sleep(for: .seconds(1.2))
+            bob.leave()
+            #expect(await eventually { conference.recording(recording.id)?.state == .finished })
+            #expect(conference.room("r") != nil && conference.room("r")?.recording == nil)
+            // 2.4 s with people; with the time without them it would be 4.7 s.
+            let length = try #require(conference.recording(recording.id)?.duration)
+            #expect(length > .seconds(1) && length < .seconds(3.3), "\(length)")
+        }
+    }
+
+    @Test("a recording that waits for the first participant goes on, and a pause outlasts an empty room")
+    func waiting() async throws {
+        try await withAPIRoom {
+            $0.rooms.emptyTimeout = .milliseconds(200)
+        } _: { conference in
+            let recording = try await conference.startRecording("r")
+            try await Task.sleep(for: .seconds(2.5))
+            #expect(conference.room("r")?.recording?.id == recording.id)
+            try conference.pauseRecording(recording.id)
+            let ann = try join(conference, "Ann")
+            #expect(ann.recording?.state == .paused)
+            #expect(try conference.resumeRecording(recording.id).state == .recording)
+        }
+    }
+}
