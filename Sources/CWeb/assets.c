@@ -97,6 +97,12 @@ static const unsigned char show_js[] = {
 static const unsigned char side_js[] = {
 #embed "../Gateway/Web/side.js"
 };
+static const unsigned char recordings_js[] = {
+#embed "../Gateway/Web/recordings.js"
+};
+static const unsigned char consent_js[] = {
+#embed "../Gateway/Web/consent.js"
+};
 static const unsigned char signalling_js[] = {
 #embed "../Gateway/Web/signalling.js"
 };
@@ -153,6 +159,8 @@ static const struct web_asset assets[] = {
     ASSET("settings.js", settings_js),
     ASSET("show.js", show_js),
     ASSET("side.js", side_js),
+    ASSET("recordings.js", recordings_js),
+    ASSET("consent.js", consent_js),
     ASSET("signalling.js", signalling_js),
     ASSET("stage.js", stage_js),
     ASSET("tessera.js", tessera_js),

@@ -24,13 +24,13 @@ final class RoomRecording: Sendable {
         /// Nobody is in the room any more.
         var isResting = false
         var key: RenditionKey?
-
-        /// Whether media is recorded now.
-        var isRunning: Bool { info.state == .recording && !isResting }
         /// Why the server ended the recording.
         var reason: RecordingError?
         /// The running finish, for which all callers wait.
         var finish: Task<RecordingInfo, Never>?
+
+        /// Whether media is recorded now.
+        var isRunning: Bool { info.state == .recording && !isResting }
     }
 
     init(

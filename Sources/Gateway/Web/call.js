@@ -17,16 +17,19 @@ const PATIENCE = 10;
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
-/// - the user: `changed` (what is sent), `role` (role), `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
+/// - the user: `consent`: the room is recorded, and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
+///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
   /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
-  /// `role`, `layout`, `view`.
-  constructor(sending, { server = new URL(import.meta.url).origin, ...request }) {
+  /// `role`, `layout`, `view`. `isTold`: whether the user knows that the call may be recorded; where it is false, a recorded
+  /// room leads to the event `consent`.
+  constructor(sending, { server = new URL(import.meta.url).origin, isTold = true, ...request }) {
     super();
     this.sending = sending;
     this.server = server;
     this.room = request.room;
+    this.isTold = isTold;
     this.people = new People();
     /// The picture and the sound of the call, the same object for the whole call.
     this.stream = new MediaStream();
@@ -52,6 +55,8 @@ export class Call extends EventTarget {
   get id() { return this.signalling.id; }
   get me() { return this.people.find(this.id); }
   get isModerator() { return this.role === 'moderator'; }
+  /// Whether nothing is sent, since the room is recorded and the user has not answered `consent`.
+  get isHeld() { return this.sending.held !== null; }
   get isViewer() { return this.role === 'viewer'; }
   /// With a token only moderators and presenters record.
   get mayRecord() { return this.signalling.join.token ? ['moderator', 'presenter'].includes(this.role) : !this.isViewer; }
@@ -114,8 +119,11 @@ export class Call extends EventTarget {
   async begin(message, isNew) {
     // The audience has nothing to send until it comes on stage, and then chooses when.
     if (this.isViewer) await this.sending.close();
+    const mustAsk = isNew && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord);
+    if (mustAsk) this.sending.hold();
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);
+    if (mustAsk) this.emit('consent');
     this.history(message, true);
     this.stayAwake();
     this.sendState();
@@ -275,6 +283,12 @@ export class Call extends EventTarget {
     if (data === 'audio' && this.sending.video) await this.sending.toggleVideo();
     await this.connection?.saveData(data);
     this.emit('data');
+  }
+
+  /// The answer to the event `consent`: sends microphone and camera from now on, or neither until the user turns one on.
+  consent(sends) {
+    this.isTold = true;
+    return this.sending.release(sends);
   }
 
   /// `action`: start, pause, resume or stop.

@@ -28,10 +28,11 @@ function press(id, isOn, iconName, text, action) {
 
 export function showRecording({ recording }) {
   $('recording-badge').hidden = !recording;
-  $('recording-text').textContent = t(recording?.state === 'paused' ? 'record.paused' : 'record.running');
+  const state = t(recording?.state === 'paused' ? 'record.paused' : 'record.running');
+  $('recording-text').textContent = state;
   $('toggle-record').classList.toggle('on', Boolean(recording));
-  $('toggle-record').setAttribute('aria-label', t(recording ? 'record.stop.action' : 'record.start'));
-  $('toggle-record').querySelector('span').textContent = t(recording ? 'record.stop' : 'record');
+  $('toggle-record').setAttribute('aria-label', recording ? state : t('record.title'));
+  $('toggle-record').querySelector('span').textContent = t('record');
 }
 
 let lineState = null;

@@ -2,14 +2,14 @@
 
 import * as address from '/assets/address.js';
 import { fillPickers, remember, remembered } from '/assets/pickers.js';
-import { roomTyped, watchRoom } from '/assets/roominfo.js';
+import { isToldOf, roomTyped, watchRoom } from '/assets/roominfo.js';
 import { watchLevel } from '/assets/tessera.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
 export class Lobby {
-  /// `join` is called with a room, a name and a PIN.
+  /// `join` is called with a room, a name, a PIN, and whether the user was told that the room is recorded.
   constructor(sending, join) {
     this.sending = sending;
     this.join = join;
@@ -20,7 +20,7 @@ export class Lobby {
       event.preventDefault();
       remember('name', $('name').value);
       remember('room', $('room').value);
-      this.submit();
+      this.submit(isToldOf($('room').value.trim()));
     };
   }
 
@@ -33,7 +33,8 @@ export class Lobby {
     if (address.query.get('join') === '1' && $('room').value) {
       if (!$('name').value) $('name').value = t('guest');
       await opening;
-      this.submit();
+      // Nobody has read the sign: the call asks.
+      this.submit(false);
     }
   }
 
@@ -62,12 +63,12 @@ export class Lobby {
     this.stopMeter = watchLevel(this.sending.stream, level => { $('preview-level').value = level; });
   }
 
-  submit() {
+  submit(isTold) {
     $('join').disabled = true;
     $('join-error').hidden = true;
     this.stopMeter();
     if ($('token').value) address.keepToken($('token').value.trim());
-    this.join($('room').value.trim(), $('name').value.trim(), $('pin').value.trim());
+    this.join($('room').value.trim(), $('name').value.trim(), $('pin').value.trim(), isTold);
   }
 
   /// The server lets the user in later.

@@ -2,6 +2,7 @@
 
 import * as address from '/assets/address.js';
 import { clearMessages } from '/assets/chat.js';
+import { askConsent } from '/assets/consent.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
 import { bindFiles } from '/assets/files.js';
@@ -12,6 +13,7 @@ import { Lobby } from '/assets/lobby.js';
 import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
 import { bindReactions } from '/assets/reactions.js';
+import { bindRecordings, followRecording, openRecordings } from '/assets/recordings.js';
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
 import { showCall } from '/assets/show.js';
@@ -39,15 +41,18 @@ function openLobby() {
 
 // ---- From the lobby to the end
 
-function join(room, name, pin) {
+/// `isTold`: the user knows that the call is recorded.
+function join(room, name, pin, isTold) {
   sending.start();
-  call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView() });
+  call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), isTold });
   followOrientation(call);
   call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
+  call.addEventListener('consent', () => askConsent(call));
   call.addEventListener('ended', ({ detail }) => ended(detail));
+  followRecording(call);
   shown = showCall(call);
 }
 
@@ -92,7 +97,8 @@ $('toggle-audio').onclick = () => sending.toggleAudio();
 $('toggle-video').onclick = () => sending.toggleVideo();
 $('toggle-screen').onclick = () => sending.toggleScreen();
 $('toggle-hand').onclick = () => sending.toggleHand();
-$('toggle-record').onclick = () => call.record(call.recording ? 'stop' : 'start');
+$('toggle-record').onclick = openRecordings;
+bindRecordings();
 $('leave').onclick = () => call.leave();
 $('line').onclick = toggleLineDetails;
 $('line-details').onclose = () => $('line').setAttribute('aria-expanded', 'false');

@@ -6,7 +6,7 @@ import { t } from '/assets/words.js';
 const $ = id => document.getElementById(id);
 const EVERY = 10_000, TYPING = 500;
 const MAX_NAMES = 5;
-let timer = null, asked = 0;
+let timer = null, asked = 0, shown = null;
 
 /// Starts to look at the room whose name is in the form; ends with the lobby.
 export function watchRoom(delay = 0) {
@@ -14,13 +14,20 @@ export function watchRoom(delay = 0) {
   if ($('lobby').hidden) return;
   timer = setTimeout(async () => {
     const number = ++asked;
-    const info = await look($('room').value.trim());
-    if (number === asked) show(info);
+    const room = $('room').value.trim();
+    const info = await look(room);
+    if (number === asked) {
+      show(info);
+      shown = room;
+    }
     watchRoom(EVERY);
   }, delay);
 }
 
 export const roomTyped = () => watchRoom(TYPING);
+
+/// Whether the lobby says that this room is being recorded.
+export const isToldOf = room => shown === room && !$('room-recorded').hidden;
 
 /// What the server tells of a room; {} where there is none yet, null where it tells nothing.
 async function look(room) {

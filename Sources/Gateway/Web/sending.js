@@ -11,6 +11,8 @@ export class Sending extends EventTarget {
     [this.audio, this.video, this.hand] = [true, true, false];
     /// The ids of the wanted devices; '': any, 'none': none.
     this.wanted = { camera: '', microphone: '' };
+    /// What `release` sends again, {audio, video}; null: nothing is held back.
+    this.held = null;
     /// The track of the shared screen.
     this.screen = null;
     /// The call's connection, which takes the tracks; null before and after a call.
@@ -39,8 +41,33 @@ export class Sending extends EventTarget {
     this.video = Boolean(this.cameraTrack);
   }
 
+  /// Sends silence and black pictures until `release`.
+  hold() {
+    this.held = { audio: this.audio, video: this.video };
+    [this.audio, this.video] = [false, false];
+    this.stream.getTracks().forEach(track => { track.enabled = false; });
+    this.emit('changed');
+  }
+
+  /// Sends what was held back, or turns it off.
+  async release(sends) {
+    const { held } = this;
+    this.held = null;
+    if (!held || !this.connection) return;
+    if (sends) {
+      ({ audio: this.audio, video: this.video } = held);
+      this.stream.getAudioTracks().forEach(track => { track.enabled = this.audio; });
+      this.stream.getVideoTracks().forEach(track => { track.enabled = true; });
+    } else {
+      this.remove('video');
+      if (!this.screen) await this.connection.sendVideo(null);
+    }
+    this.emit('changed');
+  }
+
   /// Ends everything that is sent.
   stop() {
+    this.held = null;
     this.connection = null;
     this.screen?.stop();
     this.screen = null;
@@ -87,7 +114,8 @@ export class Sending extends EventTarget {
   toggleAudio() { return this.setAudio(!this.audio); }
 
   async setAudio(isOn) {
-    if (isOn === this.audio) return;
+    if (this.held && !isOn) this.held.audio = false;
+    if (this.held || isOn === this.audio) return;
     if (isOn && !this.audioTrack) {
       const opened = await openDevices({ camera: 'none', microphone: '' });
       const track = opened.stream.getAudioTracks()[0];
@@ -101,6 +129,7 @@ export class Sending extends EventTarget {
   }
 
   async toggleVideo() {
+    if (this.held) return;
     if (this.video) {
       this.remove('video');
       this.video = false;

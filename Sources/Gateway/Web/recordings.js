@@ -1,0 +1,176 @@
+// The recording of the call: the dialog that starts, pauses and stops it, and the list of what this meeting has recorded.
+
+import { element, notice } from '/assets/elements.js';
+import { explain, language, t } from '/assets/words.js';
+
+const $ = id => document.getElementById(id);
+// While the server completes a file.
+const LOOK_AGAIN = 1500;
+
+let call = null;
+/// The recording as last shown, and the timer of the next look at the list.
+let known = null, timer;
+/// The part that the player shows: {entry, part}; null: none.
+let playing = null;
+
+// ---- What everyone is told
+
+/// Shows and speaks what the recording of this call does, until the call ends.
+export function followRecording(newCall) {
+  call = newCall;
+  known = null;
+  call.addEventListener('recording', () => {
+    const word = change(known, call.recording);
+    known = call.recording;
+    // Who joins is told by the lobby or is asked.
+    if (word && call.connection) tell(t(word));
+    showState();
+    if ($('recordings').open) list();
+  });
+  call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) })); });
+  call.addEventListener('problem', ({ detail }) => { if ($('recordings').open) say(explain(detail)); });
+  call.addEventListener('ended', () => clearTimeout(timer));
+}
+
+function change(before, now) {
+  if (!now) return before ? 'record.ended' : null;
+  if (before?.id !== now.id) return 'record.started';
+  if (before.state === now.state) return null;
+  return now.state === 'paused' ? 'record.nowPaused' : 'record.goesOn';
+}
+
+function tell(text) {
+  notice(text);
+  // The notice is hidden before and after, which screen readers do not follow.
+  $('recording-spoken').textContent = text;
+}
+
+// ---- The dialog
+
+export function openRecordings() {
+  say('');
+  showState();
+  $('recordings').showModal();
+  list();
+}
+
+function showState() {
+  const running = call.recording;
+  const since = running && time(running.startedAt);
+  $('recordings-state').textContent = t(!running ? 'record.none' : running.state === 'paused' ? 'record.isPaused' : 'record.since', { time: since });
+  $('record-start').hidden = Boolean(running);
+  $('record-pause').hidden = running?.state !== 'recording';
+  $('record-resume').hidden = running?.state !== 'paused';
+  $('record-stop').hidden = !running;
+}
+
+function say(text) {
+  $('recordings-note').textContent = text;
+  $('recordings-note').hidden = !text;
+}
+
+export function bindRecordings() {
+  for (const action of ['start', 'pause', 'resume', 'stop']) {
+    $(`record-${action}`).onclick = () => {
+      say('');
+      call.record(action);
+      // The button is gone in a moment.
+      $('recordings-state').focus();
+    };
+  }
+  $('recordings').onclose = () => {
+    clearTimeout(timer);
+    stopPlayer();
+  };
+  $('recording-player').onended = () => { if (playing.part < parts(playing.entry)) watch(playing.entry, playing.part + 1); };
+  $('recording-player').onerror = () => {
+    if (!playing) return;
+    say(t('record.notPlayed'));
+    // The link may have ended: the list brings a new one.
+    stopPlayer();
+    list();
+  };
+}
+
+// ---- The list
+
+async function list() {
+  clearTimeout(timer);
+  const { room, id, secret } = call.seat;
+  const address = new URL(`/api/rooms/${encodeURIComponent(room)}/recordings`, call.server);
+  const answer = await fetch(address, { headers: { Authorization: `Bearer ${id}.${secret}` } }).catch(() => null);
+  const entries = answer?.ok ? await answer.json().catch(() => []) : [];
+  if (!answer) say(t('record.unreachable'));
+  else if (answer.status === 403) say(t('record.notYours'));
+  $('recordings-title-list').hidden = !entries.length;
+  const focused = document.activeElement?.closest?.('#recordings-list li')?.dataset.recording;
+  $('recordings-list').replaceChildren(...entries.map(row));
+  // The list is rebuilt: restore the keyboard focus.
+  if (focused) $('recordings-list').querySelector(`[data-recording="${focused}"] button`)?.focus();
+  const isUnfinished = entries.some(entry => !entry.url && entry.state !== 'failed' && entry.id !== call.recording?.id);
+  if (isUnfinished && $('recordings').open) timer = setTimeout(list, LOOK_AGAIN);
+}
+
+const parts = entry => entry.parts ?? 1;
+const link = (entry, part) => new URL(entry.url + (part > 1 ? `&part=${part}` : ''), call.server).href;
+
+function row(entry) {
+  const line = element('li', {}, element('span', { className: 'what', textContent: describe(entry) }));
+  line.dataset.recording = entry.id;
+  if (!entry.url) return line;
+  const about = { time: time(entry.startedAt) };
+  const select = element('select', { hidden: parts(entry) === 1 });
+  select.setAttribute('aria-label', t('record.part.which', about));
+  // More parts than anyone chooses from are read one after the other by the player.
+  for (let part = 1; part <= Math.min(parts(entry), 200); part += 1) select.append(new Option(t('record.part', { part }), part));
+  const button = element('button', { type: 'button', textContent: t('record.watch') });
+  button.setAttribute('aria-label', t('record.watch.which', about));
+  button.onclick = () => watch(entry, Number(select.value));
+  const save = element('a', { className: 'button', download: entry.file, href: link(entry, 1), textContent: t('record.download') });
+  save.setAttribute('aria-label', t('record.download.which', about));
+  select.onchange = () => { save.href = link(entry, Number(select.value)); };
+  line.append(select, button, save);
+  return line;
+}
+
+function describe(entry) {
+  const values = { time: time(entry.startedAt), length: length(entry.duration), size: size(entry.bytes) };
+  if (entry.url) return t('record.entry', values) + (entry.error ? ` – ${entry.error}` : '');
+  if (entry.state === 'failed') return t('record.failed', { ...values, why: entry.error ?? '' });
+  return t(entry.id === call.recording?.id ? 'record.entry.running' : 'record.entry.closing', values);
+}
+
+const time = date => new Date(date).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
+
+/// 4:05 or 1:02:03.
+function length(seconds = 0) {
+  const whole = Math.round(seconds), pad = number => String(number).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return hours ? `${hours}:${pad(minutes)}:${pad(whole % 60)}` : `${minutes}:${pad(whole % 60)}`;
+}
+
+function size(bytes = 0) {
+  const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];
+  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
+}
+
+// ---- The player
+
+function watch(entry, part) {
+  playing = { entry, part };
+  const player = $('recording-player');
+  player.hidden = false;
+  player.src = link(entry, part);
+  player.setAttribute('aria-label', t('record.player', { time: time(entry.startedAt) }));
+  player.play().catch(() => {});
+  player.focus();
+}
+
+function stopPlayer() {
+  playing = null;
+  const player = $('recording-player');
+  player.pause();
+  player.removeAttribute('src');
+  player.load();
+  player.hidden = true;
+}
