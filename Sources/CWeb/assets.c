@@ -7,6 +7,9 @@
 static const unsigned char index_html[] = {
 #embed "../Gateway/Web/index.html"
 };
+static const unsigned char sound_js[] = {
+#embed "../Gateway/Web/sound.js"
+};
 static const unsigned char style_css[] = {
 #embed "../Gateway/Web/style.css"
 };
@@ -129,6 +132,7 @@ static const unsigned char words_js[] = {
 
 static const struct web_asset assets[] = {
     ASSET("index.html", index_html),
+    ASSET("sound.js", sound_js),
     ASSET("style.css", style_css),
     ASSET("main.js", main_js),
     ASSET("address.js", address_js),

@@ -44,7 +44,12 @@ public final class Participant: Sendable {
 
     /// Answers the client's offer, the first or a later one.
     public func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
-        try await conference.peers.answer(id, offer: sdp)
+        let (answer, hasScreen) = try await conference.peers.answer(id, offer: sdp)
+        // Offers without a change here, the most by far, cost no change of the room.
+        if slot({ $0.room.member(id)?.hasScreenSection }) != hasScreen {
+            try change { slot throws(ConferenceError) in slot.room.negotiated(id, hasScreenSection: hasScreen) }
+        }
+        return answer
     }
 
     /// Makes the server's offer, for clients that answer instead of offering.
@@ -128,10 +133,12 @@ public final class Participant: Sendable {
         }
     }
 
-    /// Sets whether the participant's video is a shared screen.
-    public func present(_ on: Bool) throws(ConferenceError) {
+    /// Sets whether the participant shares a screen: its second video section, or, without one, its only one.
+    ///
+    /// - Parameter audio: whether its audio carries the sound of the screen too, and is heard with the microphone off.
+    public func present(_ on: Bool, audio: Bool = false) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
-        try change { slot throws(ConferenceError) in try slot.room.present(id, on) }
+        try change { slot throws(ConferenceError) in try slot.room.present(id, on, audio: audio) }
     }
 
     /// Sends a chat message to everyone, or to one participant and, as a confirmation, to the sender.

@@ -19,6 +19,10 @@ struct Member: Hashable, Sendable {
     var isPresenting = false
     /// Ascending in the order in which presenters began.
     var presentOrder = 0
+    /// Whether the connection has a second video section, for a screen beside the camera.
+    var hasScreenSection = false
+    /// Whether the audio is also that of the shared screen, and is heard while the microphone is off.
+    var presentsAudio = false
     /// Set by moderators.
     var audioMuted = false
     var videoMuted = false
@@ -64,12 +68,17 @@ struct Member: Hashable, Sendable {
 
     /// Whether the member has a tile. Viewers by role are listed but have none.
     var isShown: Bool { permits(.show) }
-    var sendsAudio: Bool { audioOn && !audioMuted && permits(.speak) }
-    var sendsVideo: Bool { (videoOn || isPresenting) && !videoMuted && isShown }
+    /// Whether the screen that the member presents is a picture beside the camera's.
+    var sendsScreenBeside: Bool { isPresenting && hasScreenSection }
+    /// Whether the microphone is heard.
+    var speaksAloud: Bool { audioOn && !audioMuted && permits(.speak) }
+    var sendsAudio: Bool { (audioOn || isPresenting && presentsAudio) && !audioMuted && permits(.speak) }
+    /// Whether the camera's picture is sent, or the screen in its place.
+    var sendsVideo: Bool { (videoOn || isPresenting && !hasScreenSection) && !videoMuted && isShown }
 
     var info: ParticipantInfo {
         ParticipantInfo(
-            id: id, name: name, role: effectiveRole, audio: sendsAudio, video: sendsVideo,
+            id: id, name: name, role: effectiveRole, audio: speaksAloud, video: sendsVideo,
             hand: hand,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,

@@ -27,6 +27,8 @@ public struct ParticipantStatistics: Hashable, Sendable {
 
     public var receivedAudio = Stream()
     public var receivedVideo = Stream()
+    /// What is sent beside the camera; nil: nothing ever was.
+    public var receivedScreen: Stream?
     public var sentAudio = Stream()
     public var sentVideo = Stream()
     public var roundTrip = Duration.zero

@@ -231,7 +231,10 @@ struct Room: Sendable {
         if let hand { members[index].hand = hand }
     }
 
-    mutating func present(_ id: String, _ on: Bool) throws(ConferenceError) {
+    /// Begins or ends the presenting of a member.
+    ///
+    /// - Parameter audio: whether its audio section carries the sound of the screen too.
+    mutating func present(_ id: String, _ on: Bool, audio: Bool = false) throws(ConferenceError) {
         if on { try require(.present, id) }
         let index = try index(id)
         if on, !isPresented { presentings += 1 }
@@ -240,6 +243,7 @@ struct Room: Sendable {
             members[index].presentOrder = presentations
         }
         members[index].isPresenting = on
+        members[index].presentsAudio = on && audio
     }
 
     /// Sets the layout of the room.
@@ -290,6 +294,12 @@ struct Room: Sendable {
         throw .atCapacity(
             "The room shows \(limit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",
             retryAfter: .seconds(30))
+    }
+
+    /// Takes over what the member's connection has negotiated.
+    mutating func negotiated(_ id: String, hasScreenSection: Bool) {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].hasScreenSection = hasScreenSection
     }
 
     // MARK: - Moderation

@@ -214,7 +214,9 @@ final class RoomService: Sendable {
     private func updateLimits(_ slot: inout RoomSlot) {
         let limits = slot.newLimits()
         if limits.isEmpty { return }
-        for (id, limit) in limits { media.peers.run(id) { host, now in host.setReceiveLimit(limit, of: id, at: now) } }
+        for (id, limits) in limits {
+            media.peers.run(id) { host, now in host.setReceiveLimits(limits, of: id, at: now) }
+        }
     }
 
     /// The layout of a name; the grid replaces one that was deleted while in use.

@@ -1,5 +1,6 @@
 import Basics
 import Mixing
+import Peer
 import RoomMedia
 
 /// A room with its media and its listeners: the state that the lock of `HostedRoom` protects.
@@ -28,7 +29,7 @@ struct RoomSlot {
     var history = ChatHistory()
     var recordings = MeetingRecordings()
     /// The limits that senders were last asked to keep.
-    var limits: [String: SenderLimit] = [:]
+    var limits: [String: SenderLimits] = [:]
     /// The tiles of each view, as last announced.
     var tiles: [ViewID: TilesInfo] = [:]
     /// Created by `createRoom`: the room waits for its first participant without a time limit.
@@ -138,9 +139,10 @@ struct RoomSlot {
         for member in room.members {
             var person = Scene.Person(
                 id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
-                sendsAudio: member.sendsAudio, isMuted: !member.sendsAudio, hand: member.hand,
+                sendsAudio: member.sendsAudio, isMuted: !member.speaksAloud, hand: member.hand,
                 isSpeaking: member.isSpeaking,
-                isPresenting: member.isPresenting, isPinned: member.isPinned, joinOrder: member.joinOrder,
+                isPresenting: member.isPresenting && !member.sendsScreenBeside, isPinned: member.isPinned,
+                joinOrder: member.joinOrder,
                 gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id)
             person.role = LayoutMember.Role(rawValue: member.role.rawValue) ?? .participant
             person.externalID = member.externalID
@@ -148,32 +150,29 @@ struct RoomSlot {
             person.presentOrder = member.presentOrder
             scene.people.append(person)
         }
+        scene.people += room.members.compactMap(Self.screen)
         return scene
     }
 
-    /// The new limits of senders whose largest tile in the views in use needs a bit rate that differs by more than a tenth.
-    mutating func newLimits() -> [String: SenderLimit] {
-        var largest: [String: TilesInfo.Tile] = [:]
+    /// The picture of the screen that a member sends beside the camera; nil: none.
+    private static func screen(of member: Member) -> Scene.Person? {
+        guard member.sendsScreenBeside, member.isShown else { return nil }
+        var person = Scene.Person(
+            id: PictureID.screen(of: member.id), name: member.name, isShown: true, sendsVideo: !member.videoMuted,
+            sendsAudio: false, isMuted: false, hand: false, isSpeaking: false, isPresenting: true, isPinned: false,
+            joinOrder: member.joinOrder, gain: 1, hearsAs: member.id)
+        person.sender = member.id
+        person.source = .screen
+        person.presentOrder = member.presentOrder
+        return person
+    }
+
+    /// The limits of senders that differ from those that they were asked to keep, by the views in use.
+    mutating func newLimits() -> [String: SenderLimits] {
         let used = usedViews
-        for (view, tiles) in tiles where used.contains(view) {
-            for tile in tiles.tiles {
-                let known = largest[tile.participant]
-                if known.map({ $0.width * $0.height < tile.width * tile.height }) ?? true {
-                    largest[tile.participant] = tile
-                }
-            }
-        }
-        var changed: [String: SenderLimit] = [:]
-        for member in room.members where member.kind == .participant {
-            let tile = largest[member.id]
-            let limit = SenderLimit(
-                rate: TileBitRate.rate(area: tile.map { $0.width * $0.height }, isPresenting: member.isPresenting),
-                height: tile?.height)
-            let old = limits[member.id]?.rate.bitsPerSecond ?? 0
-            guard abs(limit.rate.bitsPerSecond - old) * 10 > old else { continue }
-            limits[member.id] = limit
-            changed[member.id] = limit
-        }
+        let changed = room.neededLimits(tiles.lazy.filter { used.contains($0.key) }.map(\.value))
+            .filter { $0.value.differs(from: limits[$0.key]) }
+        limits.merge(changed) { $1 }
         return changed
     }
 }

@@ -84,8 +84,8 @@ final class SeatService: Sendable {
         slot.firstGuest = slot.isUnused ? (id, slot.isReserved) : nil
         slot.isReserved = false
         slot.isUnused = false
-        _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers] in
-            peers.run(id) { $0.requestKeyframe(from: id, at: $1) }
+        _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers] source in
+            peers.run(id) { $0.requestKeyframe(from: id, of: source, at: $1) }
         }
         slot.listeners[id] = RoomSlot.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),

@@ -50,7 +50,7 @@ final class PeerService: Sendable {
         var intake: Intake
         var media: MediaPreferences
         var chatChannel: String?
-        var limit: SenderLimit?
+        var limits: SenderLimits?
         var isViewer: Bool
         var maySendMessages: Bool
         var life: SeatLife
@@ -70,7 +70,7 @@ final class PeerService: Sendable {
             var plan = Plan(
                 engine: slot.engine, intake: intake,
                 media: slot.listeners[id]?.media ?? MediaPreferences(), chatChannel: slot.listeners[id]?.chatChannel,
-                limit: slot.limits[id],
+                limits: slot.limits[id],
                 isViewer: member.kind == .viewer,
                 maySendMessages: member.maySendMessages, life: seat.life)
             if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
@@ -126,13 +126,15 @@ final class PeerService: Sendable {
             maySendMessages: plan.maySendMessages,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
-        if let limit = plan.limit { host.setReceiveLimit(limit, of: id, at: now) }
+        if let limits = plan.limits { host.setReceiveLimits(limits, of: id, at: now) }
         return seat
     }
 
     /// Answers an offer. The texts of offer and answer are read and written in the task of the request, not on the
     /// loop.
-    func answer(_ id: String, offer: String) async throws(ConferenceError) -> SDPAnswer {
+    ///
+    /// - Returns: the answer, and whether the connection has a section for a screen beside the camera.
+    func answer(_ id: String, offer: String) async throws(ConferenceError) -> (SDPAnswer, hasScreen: Bool) {
         let plan = try plan(id, connects: true)
         let description: SessionDescription
         do {
@@ -141,13 +143,13 @@ final class PeerService: Sendable {
             if plan.beginsToConnect { registry.endHalfOpen(id) }
             throw error
         }
-        let (answer, remoteUfrag) = try await onSeat(id, plan, after: description) { seat, host, now in
+        let (answer, remoteUfrag, hasScreen) = try await onSeat(id, plan, after: description) { seat, host, now in
             let answer = try seat.peer.answer(description, at: now)
             host.updateUfrags(seat)
             host.negotiated(seat, at: now)
-            return (answer, seat.peer.remoteUfrag)
+            return (answer, seat.peer.remoteUfrag, seat.peer.receivesScreen)
         }
-        return SDPAnswer(text: answer.description, remoteUfrag: remoteUfrag ?? "")
+        return (SDPAnswer(text: answer.description, remoteUfrag: remoteUfrag ?? ""), hasScreen)
     }
 
     func makeOffer(_ id: String, restartsICE: Bool) async throws(ConferenceError) -> String {
@@ -211,6 +213,7 @@ final class PeerService: Sendable {
         settings.candidates = candidates
         settings.audio = isViewer ? .sendOnly : .sendReceive
         settings.video = isViewer ? .sendOnly : .sendReceive
+        settings.acceptsScreen = true
         settings.videoCodecs =
             media.videoCodecs?.filter(configuration.video.codecs.contains) ?? configuration.video.codecs
         settings.isCompactOffer = media.isCompactOffer

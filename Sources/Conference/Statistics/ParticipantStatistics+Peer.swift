@@ -9,6 +9,7 @@ extension ParticipantStatistics {
         self.init()
         receivedAudio = Stream(all.audioReceived)
         receivedVideo = Stream(all.videoReceived)
+        if all.screenReceived.packets > 0 { receivedScreen = Stream(all.screenReceived) }
         sentAudio = Stream(all.audioSent)
         sentVideo = Stream(all.videoSent)
         receivedVideo.framesPerSecond = seat.frameRates.received

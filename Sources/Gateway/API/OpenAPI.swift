@@ -240,7 +240,7 @@ enum OpenAPI {
         "Tile": Schema.object(
             [
                 "participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer,
-                "height": Schema.integer, "label": Schema.boolean,
+                "height": Schema.integer, "label": Schema.boolean, "source": Schema.choice(["screen"]),
             ], required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
             "view": Schema.string, "codec": Schema.string, "width": Schema.integer, "height": Schema.integer,
@@ -254,7 +254,9 @@ enum OpenAPI {
             "renditionReasonCode": Schema.choice(LinkReason.Code.allCases.map(\.rawValue)),
             "audioDelayMs": Schema.number, "concealedMs": Schema.number,
             "freezes": Schema.integer, "audioVideoOffsetMs": Schema.number,
-            "received": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
+            "received": Schema.object([
+                "audio": Schema.ref("Stream"), "video": Schema.ref("Stream"), "screen": Schema.ref("Stream"),
+            ]),
             "sent": Schema.object(["audio": Schema.ref("Stream"), "video": Schema.ref("Stream")]),
             // Counts of what was refused of the participant.
             "refused": Schema.object(PeerFaults().named.mapValues { _ in Schema.integer }),

@@ -10,7 +10,7 @@ enum ClientMessage: Sendable, Equatable {
     case layout(Layout)
     /// The name of the view that the client wants to see.
     case view(String)
-    case present(on: Bool)
+    case present(on: Bool, audio: Bool)
     case chat(Chat)
     case record(Participant.RecordAction)
     case moderate(Moderation)
@@ -70,7 +70,10 @@ enum ClientMessage: Sendable, Equatable {
     private struct Kind: Decodable { var type: String }
     private struct Offer: Decodable { var sdp: String }
     private struct View: Decodable { var name: String }
-    private struct Present: Decodable { var on: Bool }
+    private struct Present: Decodable {
+        var on: Bool
+        var audio: Bool?
+    }
     private struct Record: Decodable { var action: Participant.RecordAction }
 
     /// An RTCIceCandidateInit, or only its candidate line.
@@ -118,7 +121,9 @@ enum ClientMessage: Sendable, Equatable {
             case "state": return .state(try JSON.decode(State.self, from: bytes))
             case "layout": return .layout(try JSON.decode(Layout.self, from: bytes))
             case "view": return .view(try JSON.decode(View.self, from: bytes).name)
-            case "present": return .present(on: try JSON.decode(Present.self, from: bytes).on)
+            case "present":
+                let present = try JSON.decode(Present.self, from: bytes)
+                return .present(on: present.on, audio: present.audio ?? false)
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
             case "record": return .record(try JSON.decode(Record.self, from: bytes).action)
             case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())

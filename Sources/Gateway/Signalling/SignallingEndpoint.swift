@@ -200,7 +200,7 @@ final class SignallingEndpoint: Sendable {
             case .layout(let name, let scope, let pins):
                 try seat.setLayout(name, scope: scope, pins: pins)
             case .view(let name): try seat.setView(name)
-            case .present(let on): try seat.present(on)
+            case .present(let on, let audio): try seat.present(on, audio: audio)
             case .chat(let text, let to): try seat.chat(text, to: to)
             case .record(let action): try await seat.record(action)
             case .moderate(let moderation): try seat.moderate(moderation)

@@ -26,7 +26,7 @@ struct SignallingSession: Sendable {
         case state(audio: Bool?, video: Bool?, hand: Bool?)
         case layout(String?, LayoutScope, pins: [String]?)
         case view(String)
-        case present(Bool)
+        case present(Bool, audio: Bool)
         case chat(String, to: String?)
         case record(Participant.RecordAction)
         case moderate(Moderation)
@@ -120,8 +120,8 @@ struct SignallingSession: Sendable {
             return [.seat(.layout(layout.name, layout.scope ?? .me, pins: layout.pin))]
         case .view(let name):
             return [.seat(.view(try viewName(name)))]
-        case .present(let on):
-            return [.seat(.present(on))]
+        case .present(let on, let audio):
+            return [.seat(.present(on, audio: audio))]
         case .chat(let chat):
             guard ChatMessage.allowedLength.contains(chat.text.utf8.count) else {
                 throw Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")

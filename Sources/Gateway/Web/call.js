@@ -70,7 +70,7 @@ export class Call extends EventTarget {
   listen() {
     const on = (type, handler) => this.signalling.addEventListener(type, ({ detail }) => handler(detail));
     on('joined', message => this.joined(message));
-    on('answer', ({ sdp }) => this.connection?.answered(sdp).catch(error => this.problem('badAnswer', error)));
+    on('answer', message => this.answered(message));
     on('participants', message => this.peopleChanged(() => this.people.take(message)));
     on('participantsChanged', message => this.peopleChanged(() => this.people.change(message)));
     on('tiles', message => { this.tiles = message; this.emit('tiles'); });
@@ -89,7 +89,7 @@ export class Call extends EventTarget {
     on('error', message => this.failed(message));
     const { signal } = this.listeners;
     this.sending.addEventListener('changed', () => { this.sendState(); this.emit('changed'); }, { signal });
-    this.sending.addEventListener('sharing', ({ detail }) => this.send({ type: 'present', on: detail }), { signal });
+    this.sending.addEventListener('sharing', () => this.sendPresent(), { signal });
     this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
     addEventListener('pagehide', () => this.send({ type: 'leave' }), { signal });
@@ -127,12 +127,23 @@ export class Call extends EventTarget {
     this.history(message, true);
     this.stayAwake();
     this.sendState();
-    if (this.sending.screen) this.send({ type: 'present', on: true });
+    // Presented once the new connection has a section for the screen.
+    this.owesScreen = Boolean(this.sending.screen);
     this.emit('room');
     this.emit('people');
     await this.connection.offer();
     clearInterval(this.timer);
     this.timer = setInterval(async () => { const state = await this.line.read(); if (state) this.emit('line', state); }, LINE_EVERY);
+  }
+
+  async answered({ sdp }) {
+    try {
+      await this.connection?.answered(sdp);
+    } catch (error) {
+      return this.problem('badAnswer', error);
+    }
+    if (this.owesScreen) this.sendPresent();
+    this.owesScreen = false;
   }
 
   /// The seat and its connection are still there.
@@ -152,7 +163,7 @@ export class Call extends EventTarget {
     this.connection?.close();
     this.stream.getTracks().forEach(track => this.stream.removeTrack(track));
     const connection = this.connection = this.sending.connection = new Connection(
-      this.signalling, iceServers, { audio: this.sending.audioTrack, video: this.sending.videoTrack }, this.stream);
+      this.signalling, iceServers, { audio: this.sending.sentAudio, video: this.sending.cameraTrack, screen: this.sending.screen }, this.stream);
     if (this.data !== 'full') connection.saveData(this.data);
     this.line = new Line(connection.pc);
     this.channel.open(connection.pc);
@@ -269,9 +280,14 @@ export class Call extends EventTarget {
 
   // ---- What the user wants
 
+  sendPresent() {
+    const { screen, sound } = this.sending;
+    this.send({ type: 'present', on: Boolean(screen), ...(sound ? { audio: true } : {}) });
+  }
+
   sendState() {
-    const { audio, video, screen, hand } = this.sending;
-    this.send({ type: 'state', audio, video: video || Boolean(screen), hand });
+    const { audio, video, hand } = this.sending;
+    this.send({ type: 'state', audio, video, hand });
   }
 
   /// Sends a message to everyone, or to one participant.

@@ -1,9 +1,11 @@
-// The media: one RTCPeerConnection with one audio and one video section each way, for the whole call.
+// The media: one RTCPeerConnection with one audio and one video section each way, and one for a screen, for the whole call.
 
 const RESTART_AFTER = 3000;
 const ANSWER_WITHIN = 6000;
 // The server reports the link once a second.
 const SILENCE_LIMIT = 8000;
+// Bits per second of the camera while a screen is shared: its tile is small, and the screen needs the rest of the link.
+const CAMERA_BESIDE_SCREEN = 300_000;
 
 // What the server may send where data is to be saved: enough for a small picture and the sound.
 const SAVING_RATE = 200_000;
@@ -12,7 +14,7 @@ const SAVING_CAMERA = { maxBitrate: 150_000, scaleResolutionDownBy: 2 };
 
 export class Connection extends EventTarget {
   /// `remote`: the stream that takes the tracks from the server.
-  constructor(signalling, iceServers, { audio, video }, remote) {
+  constructor(signalling, iceServers, { audio, video, screen }, remote) {
     super();
     this.signalling = signalling;
     /// full, less or audio.
@@ -21,6 +23,8 @@ export class Connection extends EventTarget {
     const streams = [new MediaStream()];
     this.audio = this.pc.addTransceiver(audio ?? 'audio', { direction: 'sendrecv', streams });
     this.video = this.pc.addTransceiver(video ?? 'video', { direction: 'sendrecv', streams });
+    // Negotiated from the start, so that sharing a screen needs no offer.
+    this.screen = this.pc.addTransceiver(screen ?? 'video', { direction: 'sendonly', streams: [new MediaStream()] });
     this.pc.ontrack = ({ track }) => {
       remote.addTrack(track);
       this.dispatchEvent(new Event('remote'));
@@ -68,6 +72,7 @@ export class Connection extends EventTarget {
     for (const encoding of parameters.encodings ?? []) {
       delete encoding.maxBitrate;
       encoding.scaleResolutionDownBy = 1;
+      if (this.screen.sender.track) encoding.maxBitrate = CAMERA_BESIDE_SCREEN;
       if (this.data !== 'full') Object.assign(encoding, SAVING_CAMERA);
     }
     // Before the first answer browsers have no parameters to change.
@@ -78,7 +83,7 @@ export class Connection extends EventTarget {
     clearTimeout(this.answerTimer);
     if (this.pc.signalingState !== 'have-local-offer') return;
     await this.pc.setRemoteDescription({ type: 'answer', sdp });
-    if (this.data !== 'full') await this.limitCamera();
+    if (this.data !== 'full' || this.screen.sender.track) await this.limitCamera();
     this.isWaiting = false;
     const next = this.next;
     this.next = null;
@@ -113,7 +118,12 @@ export class Connection extends EventTarget {
 
   sendAudio(track) { return this.audio.sender.replaceTrack(track); }
 
-  async sendVideo(track) { await this.video.sender.replaceTrack(track); }
+  sendVideo(track) { return this.video.sender.replaceTrack(track); }
+
+  async sendScreen(track) {
+    await this.screen.sender.replaceTrack(track);
+    await this.limitCamera();
+  }
 
   close() {
     clearTimeout(this.restart);

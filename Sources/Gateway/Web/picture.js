@@ -10,7 +10,11 @@ function placement(tiles, video) {
   return { scale, left: (video.clientWidth - tiles.width * scale) / 2, top: (video.clientHeight - tiles.height * scale) / 2 };
 }
 
+/// The picture of the enlarged tile; null: none.
 let zoomed = null;
+
+/// A participant may have two tiles, of the camera and of the screen.
+const pictureOf = tile => `${tile.participant} ${tile.source ?? 'camera'}`;
 
 /// Enlarges a tapped tile to the stage, on this screen only; the next tap shows the whole picture again. Needed for
 /// phones held upright, where the picture with all tiles is small. `showNames` then places the picture and its names.
@@ -19,11 +23,11 @@ export function zoom(tiles, video, x, y) {
   const { scale, left, top } = placement(tiles, video);
   const inside = tile => x >= left + tile.x * scale && x < left + (tile.x + tile.width) * scale && y >= top + tile.y * scale && y < top + (tile.y + tile.height) * scale;
   const hit = tiles.tiles.length > 1 && !zoomed ? [...tiles.tiles].reverse().find(inside) : null;
-  zoomed = hit?.participant ?? null;
+  zoomed = hit ? pictureOf(hit) : null;
 }
 
 function place(tiles, video) {
-  const tile = zoomed && tiles?.tiles.find(tile => tile.participant === zoomed);
+  const tile = zoomed && tiles?.tiles.find(tile => pictureOf(tile) === zoomed);
   if (!tile) zoomed = null;
   video.classList.toggle('zoomed', Boolean(tile));
   if (!tile) {

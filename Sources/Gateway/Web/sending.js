@@ -1,6 +1,10 @@
-// What the user sends: microphone, and camera or screen.
+// What the user sends: microphone and camera, and beside them a screen.
 
 import { openDevices } from './devices.js';
+import { TabSound } from './sound.js';
+
+// Larger screens are scaled down, since no picture of a room shows more of them. Their frames are few and sharp.
+const SCREEN = { frameRate: { max: 15 }, width: { max: 1920 }, height: { max: 1080 } };
 
 /// Events: `changed`, after every change; `sharing`, when the screen begins (detail true) or ends; `problem`, with
 /// {code, device, message}.
@@ -15,13 +19,16 @@ export class Sending extends EventTarget {
     this.held = null;
     /// The track of the shared screen.
     this.screen = null;
+    /// The sound of the shared tab; null where there is none.
+    this.sound = null;
     /// The call's connection, which takes the tracks; null before and after a call.
     this.connection = null;
   }
 
   get audioTrack() { return this.stream.getAudioTracks()[0] ?? null; }
   get cameraTrack() { return this.stream.getVideoTracks()[0] ?? null; }
-  get videoTrack() { return this.screen ?? this.cameraTrack; }
+  /// What the audio section carries.
+  get sentAudio() { return this.sound?.track ?? this.audioTrack; }
 
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
@@ -69,8 +76,7 @@ export class Sending extends EventTarget {
   stop() {
     this.held = null;
     this.connection = null;
-    this.screen?.stop();
-    this.screen = null;
+    this.endScreen();
     this.stopDevices();
   }
 
@@ -94,8 +100,8 @@ export class Sending extends EventTarget {
       this.stream.removeTrack(track);
       this[track.kind] = false;
       if (!this.connection) return;
-      if (track.kind === 'audio') this.connection.sendAudio(null);
-      else if (!this.screen) this.connection.sendVideo(null);
+      if (track.kind === 'audio') this.sendMicrophone(null);
+      else this.connection.sendVideo(null);
       this.emit('problem', { code: 'gone', device: track.kind === 'audio' ? 'microphone' : 'camera' });
       this.emit('changed');
     };
@@ -121,7 +127,7 @@ export class Sending extends EventTarget {
       const track = opened.stream.getAudioTracks()[0];
       if (!track) return this.emit('problem', opened.problems[0]);
       this.add(track);
-      await this.connection.sendAudio(track);
+      await this.sendMicrophone(track);
     }
     this.audio = isOn;
     this.stream.getAudioTracks().forEach(track => { track.enabled = this.audio; });
@@ -133,14 +139,14 @@ export class Sending extends EventTarget {
     if (this.video) {
       this.remove('video');
       this.video = false;
-      if (!this.screen) await this.connection.sendVideo(null);
+      await this.connection.sendVideo(null);
     } else {
       const opened = await openDevices({ microphone: 'none', camera: this.wanted.camera === 'none' ? '' : this.wanted.camera });
       const track = opened.stream.getVideoTracks()[0];
       if (!track) return this.emit('problem', opened.problems[0]);
       this.add(track);
       this.video = true;
-      if (!this.screen) await this.connection.sendVideo(track);
+      await this.connection.sendVideo(track);
     }
     this.emit('changed');
   }
@@ -150,28 +156,50 @@ export class Sending extends EventTarget {
     this.emit('changed');
   }
 
+  /// The microphone is mixed with the sound of the shared tab.
+  async sendMicrophone(track) {
+    this.sound?.setMicrophone(track);
+    await this.connection.sendAudio(this.sound?.track ?? track);
+  }
+
   async toggleScreen() {
     if (this.screen) return this.stopScreen();
+    let shared;
     try {
-      const shared = await navigator.mediaDevices.getDisplayMedia({ video: { frameRate: { max: 15 } } });
-      this.screen = shared.getVideoTracks()[0];
+      // Without the sound of the whole system, in which the others would hear themselves.
+      shared = await navigator.mediaDevices.getDisplayMedia({ video: SCREEN, audio: true, systemAudio: 'exclude' });
     } catch (error) {
       if (error.name !== 'NotAllowedError') this.emit('problem', { code: 'screen', message: error.message });
       return;
     }
+    // Somebody may have left the call while the browser asked.
+    if (!this.connection) return shared.getTracks().forEach(track => track.stop());
+    this.screen = shared.getVideoTracks()[0];
     this.screen.contentHint = 'detail';
     this.screen.onended = () => this.stopScreen();
+    const [sound] = shared.getAudioTracks();
+    if (sound) {
+      this.sound = new TabSound(sound);
+      await this.sendMicrophone(this.audioTrack);
+    }
+    await this.connection.sendScreen(this.screen);
     this.emit('sharing', true);
-    await this.connection.sendVideo(this.screen);
     this.emit('changed');
   }
 
   async stopScreen() {
-    this.screen?.stop();
-    this.screen = null;
+    if (!this.screen) return;
+    this.endScreen();
     this.emit('sharing', false);
-    await this.connection?.sendVideo(this.videoTrack);
+    await this.connection?.sendScreen(null);
+    await this.connection?.sendAudio(this.audioTrack);
     this.emit('changed');
+  }
+
+  endScreen() {
+    this.screen?.stop();
+    this.sound?.close();
+    this.screen = this.sound = null;
   }
 
   /// Changes between the cameras of the front and the back.
@@ -183,7 +211,7 @@ export class Sending extends EventTarget {
     const track = opened.stream.getVideoTracks()[0] ?? null;
     if (track) this.add(track);
     this.video = Boolean(track);
-    if (!this.screen) await this.connection?.sendVideo(track);
+    await this.connection?.sendVideo(track);
     if (!track) this.emit('problem', opened.problems[0]);
     this.emit('changed');
   }
@@ -200,8 +228,8 @@ export class Sending extends EventTarget {
     if (track) this.add(track);
     this[kind] = Boolean(track) && !isMuted;
     if (track) track.enabled = this[kind];
-    if (kind === 'audio') await this.connection.sendAudio(track);
-    else if (!this.screen) await this.connection.sendVideo(track);
+    if (kind === 'audio') await this.sendMicrophone(track);
+    else await this.connection.sendVideo(track);
     this.emit('changed');
   }
 }

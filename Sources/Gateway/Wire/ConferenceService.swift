@@ -78,7 +78,7 @@ protocol ConferenceSeat: Sendable {
     func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)
     func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
     func setView(_ name: String) throws(ConferenceError)
-    func present(_ on: Bool) throws(ConferenceError)
+    func present(_ on: Bool, audio: Bool) throws(ConferenceError)
     func chat(_ text: String, to other: String?) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func record(_ action: Participant.RecordAction) async throws(ConferenceError)

@@ -85,11 +85,12 @@ extension ParticipantInfo {
 
 extension TilesInfo.Tile {
     var json: JSONValue {
-        [
-            "participant": .string(participant), "x": .integer(x), "y": .integer(y), "width": .integer(width),
-            "height": .integer(height),
-            "label": .bool(label),
-        ]
+        .object(
+            [
+                "participant": .string(participant), "x": .integer(x), "y": .integer(y), "width": .integer(width),
+                "height": .integer(height),
+                "label": .bool(label),
+            ], where: ["source": isScreen ? "screen" : nil])
     }
 }
 
@@ -145,7 +146,8 @@ extension ParticipantStatistics {
             "renditionReasonCode": .string(renditionReason.code.rawValue),
             "audioDelayMs": .number(audioDelay.inMilliseconds), "concealedMs": .number(concealed.inMilliseconds),
             "freezes": .integer(freezes), "audioVideoOffsetMs": .number(audioVideoOffset.inMilliseconds),
-            "received": ["audio": receivedAudio.json, "video": receivedVideo.json],
+            "received": .object(
+                ["audio": receivedAudio.json, "video": receivedVideo.json], where: ["screen": receivedScreen?.json]),
             "sent": ["audio": sentAudio.json, "video": sentVideo.json],
             "refused": .object(faults.named.mapValues { .integer($0) }),
         ]

@@ -21,6 +21,8 @@ public struct PeerConfiguration: Sendable {
     public var audio: Direction? = .sendReceive
     /// The same for video.
     public var video: Direction? = .sendReceive
+    /// Whether a second video section is accepted, on which the peer only sends: its screen.
+    public var acceptsScreen = false
     /// Whether a section for data channels is accepted, and offered.
     public var acceptsDataChannels = true
     /// The codecs that we accept, in our order of preference; nil follows the offer's order.

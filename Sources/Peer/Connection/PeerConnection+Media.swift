@@ -68,21 +68,21 @@ extension PeerConnection {
 
     // MARK: Receiving
 
-    /// Asks the peer for a keyframe of its video.
-    public func requestKeyframe(at now: Instant) {
-        receiver.requestKeyframe()
+    /// Asks the peer for a keyframe of its video or its screen.
+    public func requestKeyframe(of source: VideoSource = .camera, at now: Instant) {
+        receiver.requestKeyframe(of: source)
         drain(at: now)
     }
 
-    /// Sets the most that the peer may send us; nil is the configured limit.
+    /// Sets the most that the peer may send us, its pictures together; nil is the configured limit.
     public func setReceiveLimit(_ rate: BitRate?, at now: Instant) {
         if receiveLimit.set(rate ?? configuration.receiveLimit, at: now) { drain(at: now) }
     }
 
     /// Sets the height in pixels at which the peer's picture is shown: the receiver takes the smallest simulcast layer
     /// that fills it.
-    public func setWantedLayer(height: Int?, at now: Instant) {
-        receiver.setWantedHeight(height, at: now)
+    public func setWantedLayer(height: Int?, of source: VideoSource = .camera, at now: Instant) {
+        receiver.setWantedHeight(height, of: source, at: now)
         drain(at: now)
     }
 
@@ -105,7 +105,7 @@ extension PeerConnection {
         var packets = receiver.makeFeedback(senderSSRC: reportSSRC, at: now)
         if receiveLimit.take(at: now) {
             let ssrcs = receiver.mediaSSRCs
-            let agreed = negotiated?.section(.video)?.agreed(to: .remb) ?? false
+            let agreed = negotiated?.sections.contains { $0.kind == .video && $0.agreed(to: .remb) } ?? false
             if agreed, !ssrcs.isEmpty {
                 packets.append(
                     .maxBitrate(
@@ -175,6 +175,7 @@ extension PeerConnection {
     public func statistics(at now: Instant) -> PeerStatistics {
         var result = PeerStatistics()
         (result.audioReceived, result.videoReceived) = receiver.statistics(at: now)
+        result.screenReceived = receiver.screenStatistics(at: now)
         result.malformedPackets = receiver.malformedPackets
         result.audioSent = sender.audio.stream.statistics(at: now)
         result.videoSent = sender.video.stream.statistics(at: now)

@@ -141,6 +141,7 @@ extension PeerConnection {
         pump(at: now)
         for packet in receiver.takeAudio() { events.append(.audio(packet)) }
         for frame in receiver.takeFrames() { events.append(.video(frame)) }
+        for frame in receiver.takeScreenFrames() { events.append(.screen(frame)) }
         sendFeedback(at: now)
         sendReports(at: now)
         if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }

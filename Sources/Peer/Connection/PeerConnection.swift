@@ -84,6 +84,7 @@ public final class PeerConnection {
             streamID: configuration.streamID)
         settings.audio = configuration.audio
         settings.video = configuration.video
+        settings.acceptsScreen = configuration.acceptsScreen
         settings.acceptsDataChannels = configuration.acceptsDataChannels
         settings.videoCodecs = configuration.videoCodecs
         settings.acceptsSimulcast = configuration.acceptsSimulcast
@@ -274,6 +275,8 @@ public final class PeerConnection {
     public var sendsVideo: Bool { negotiated?.section(.video)?.direction.sends ?? false }
     /// Whether the peer may send video.
     public var receivesVideo: Bool { negotiated?.section(.video)?.direction.receives ?? false }
+    /// Whether the peer may send its screen beside its video (``PeerConfiguration/acceptsScreen``).
+    public var receivesScreen: Bool { negotiated?.screen?.direction.receives ?? false }
     /// Whether media may flow: from `connected` to the end.
     public var isConnected: Bool { state == .connected }
     /// Whether the connection has closed or failed, by either end.

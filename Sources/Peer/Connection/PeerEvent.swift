@@ -17,6 +17,8 @@ public enum PeerEvent: Sendable {
     case overBudget(String)
     /// A whole frame of the peer, in decoding order. The first one is a keyframe.
     case video(ReceivedVideoFrame)
+    /// The same of its screen, which is the second video section.
+    case screen(ReceivedVideoFrame)
     /// An Opus packet of the peer, in the order of arrival.
     case audio(ReceivedAudioPacket)
     /// The peer, or our own sender, needs a keyframe of what we send; the rate of these requests is already limited.
@@ -31,6 +33,13 @@ public enum PeerEvent: Sendable {
     case message(ChannelID, label: String, DataChannelMessage)
     /// `localUfrags` changed: the demultiplexer must be updated.
     case ufragsChanged
+}
+
+/// One of the two pictures that a peer may send.
+public enum VideoSource: Hashable, Sendable, CaseIterable {
+    case camera
+    /// The second video section (``PeerConfiguration/acceptsScreen``).
+    case screen
 }
 
 /// The reason why a connection could not be made.

@@ -6,6 +6,8 @@ public struct PeerStatistics: Sendable {
     public var audioReceived = ReceivedStatistics()
     /// Received video.
     public var videoReceived = ReceivedStatistics()
+    /// The received screen.
+    public var screenReceived = ReceivedStatistics()
     /// Sent audio.
     public var audioSent = SentStatistics()
     /// Sent video.

@@ -1,7 +1,7 @@
 import Basics
 
-/// Receives the RTP of one peer: determines the section of a packet, passes it to the receiver of its kind, and
-/// collects the feedback.
+/// Receives the RTP of one peer: determines the section of a packet, passes it to the receiver of its section (audio,
+/// video, screen), and collects the feedback.
 ///
 /// Not copyable: its owner reads a deadline after every packet, in place.
 struct MediaReceiver: ~Copyable {
@@ -11,17 +11,20 @@ struct MediaReceiver: ~Copyable {
     private var identification: StreamIdentification?
     private var audio = AudioReceiver()
     private var video: VideoReceiver
+    private var screen: VideoReceiver
     private var feedback = TransportFeedbackScheduler()
     /// The clock of audio and video, which keeps both synchronised.
     private var clock = SenderClock()
     private var transportCC: UInt8?
     private var audioIndex = -1
     private var videoIndex = -1
+    private var screenIndex = -1
     /// Packets that are not RTP.
     private var malformed = 0
 
     init(_ configuration: VideoReceiveConfiguration) {
         video = VideoReceiver(configuration)
+        screen = VideoReceiver(configuration)
     }
 
     // MARK: Settings
@@ -29,11 +32,14 @@ struct MediaReceiver: ~Copyable {
     mutating func configure(_ session: NegotiatedSession, at now: Instant) {
         let media = session.sections.enumerated().filter { $0.element.accepted && $0.element.kind != .application }
         let audioSection = media.last { $0.element.kind == .audio }
-        let videoSection = media.last { $0.element.kind == .video }
+        let videoSection = media.last { $0.element.kind == .video && !$0.element.isScreen }
+        let screenSection = media.last { $0.element.isScreen }
         audioIndex = audioSection?.offset ?? audioIndex
         videoIndex = videoSection?.offset ?? videoIndex
+        screenIndex = screenSection?.offset ?? -1
         audio.configure(audioSection?.element)
         video.configure(videoSection?.element)
+        screen.configure(screenSection?.element)
         func firstID(_ kind: HeaderExtension) -> UInt8? {
             media.lazy.compactMap { $0.element.headerExtensions[kind] }.first
         }
@@ -58,8 +64,19 @@ struct MediaReceiver: ~Copyable {
             rids: Array(section.remoteRIDs.prefix(VideoReceiver.mostLayers)))
     }
 
-    mutating func setWantedHeight(_ height: Int?, at now: Instant) { video.setWantedHeight(height, at: now) }
-    mutating func requestKeyframe() { video.requestKeyframe() }
+    mutating func setWantedHeight(_ height: Int?, of source: VideoSource, at now: Instant) {
+        switch source {
+        case .camera: video.setWantedHeight(height, at: now)
+        case .screen: screen.setWantedHeight(height, at: now)
+        }
+    }
+
+    mutating func requestKeyframe(of source: VideoSource) {
+        switch source {
+        case .camera: video.requestKeyframe()
+        case .screen: screen.requestKeyframe()
+        }
+    }
 
     // MARK: Input
 
@@ -79,6 +96,8 @@ struct MediaReceiver: ~Copyable {
             audio.receive(header, span, clock: &clock, at: now)
         } else if stream.section == videoIndex {
             video.receive(header, stream, span, clock: &clock, at: now)
+        } else if stream.section == screenIndex {
+            screen.receive(header, stream, span, clock: &clock, at: now)
         }
     }
 
@@ -86,7 +105,8 @@ struct MediaReceiver: ~Copyable {
     mutating func receive(_ packet: RTCPPacket, at now: Instant) {
         switch packet {
         case .senderReport(let report):
-            guard audio.receive(report, at: now) || video.receive(report, at: now) else { return }
+            guard audio.receive(report, at: now) || video.receive(report, at: now) || screen.receive(report, at: now)
+            else { return }
             clock.received(report, at: now)
         case .goodbye(let packet):
             for ssrc in packet.ssrcs { identification?.forget(ssrc: ssrc) }
@@ -99,33 +119,37 @@ struct MediaReceiver: ~Copyable {
         identification?.forget(ssrc: ssrc)
         audio.forget(ssrc: ssrc)
         video.forget(ssrc: ssrc)
+        screen.forget(ssrc: ssrc)
         clock.forget(ssrc: ssrc)
     }
 
     mutating func advance(to now: Instant, roundTrip: Duration) {
         video.advance(to: now, roundTrip: roundTrip, clock: &clock)
+        screen.advance(to: now, roundTrip: roundTrip, clock: &clock)
     }
 
     // MARK: Output
 
     mutating func takeAudio() -> [ReceivedAudioPacket] { audio.takePackets() }
     mutating func takeFrames() -> [ReceivedVideoFrame] { video.takeFrames() }
+    mutating func takeScreenFrames() -> [ReceivedVideoFrame] { screen.takeFrames() }
 
     /// When `advance` or `makeFeedback` has something to do.
     var nextDeadline: Instant? {
-        guard let reports = feedback.deadline, let repair = video.nextDeadline else {
-            return feedback.deadline ?? video.nextDeadline
-        }
-        return min(reports, repair)
+        var deadline = feedback.deadline
+        if let repair = video.nextDeadline { deadline = min(deadline ?? repair, repair) }
+        if let repair = screen.nextDeadline { deadline = min(deadline ?? repair, repair) }
+        return deadline
     }
 
     /// The requests and transport feedback that are due.
     mutating func makeFeedback(senderSSRC: SSRC, at now: Instant) -> [RTCPPacket] {
-        let mediaSSRC = video.ssrc ?? audio.ssrc ?? 0
+        let mediaSSRC = video.ssrc ?? screen.ssrc ?? audio.ssrc ?? 0
         var packets = feedback.makeFeedback(senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, at: now).map {
             RTCPPacket.transportFeedback($0)
         }
         packets += video.makeFeedback(senderSSRC: senderSSRC, at: now)
+        packets += screen.makeFeedback(senderSSRC: senderSSRC, at: now)
         return packets
     }
 
@@ -133,11 +157,12 @@ struct MediaReceiver: ~Copyable {
         var blocks: [ReportBlock] = []
         if let block = audio.makeReportBlock(at: now) { blocks.append(block) }
         video.appendReportBlocks(to: &blocks, limit: Self.mostReportBlocks, at: now)
+        screen.appendReportBlocks(to: &blocks, limit: Self.mostReportBlocks, at: now)
         return blocks
     }
 
     /// The SSRCs that a rate limit applies to.
-    var mediaSSRCs: [SSRC] { video.mediaSSRCs }
+    var mediaSSRCs: [SSRC] { video.mediaSSRCs + screen.mediaSSRCs }
 
     /// Packets that could not be parsed.
     var malformedPackets: Int { malformed + audio.malformed }
@@ -146,4 +171,7 @@ struct MediaReceiver: ~Copyable {
     mutating func statistics(at now: Instant) -> (audio: ReceivedStatistics, video: ReceivedStatistics) {
         (audio.statistics(at: now), video.statistics(at: now))
     }
+
+    /// The counts of the screen.
+    mutating func screenStatistics(at now: Instant) -> ReceivedStatistics { screen.statistics(at: now) }
 }

@@ -172,6 +172,8 @@ struct NegotiatedSection: Hashable, Sendable {
     var kind: MediaKind
     /// False for a rejected or stopped section, which keeps its place.
     var accepted = false
+    /// Whether it is the peer's second video section.
+    var isScreen = false
     /// Our direction: what we send and receive.
     var direction = Direction.inactive
     /// In the answer's order: the peer will send the first.
@@ -215,6 +217,11 @@ package struct NegotiatedSession: Hashable, Sendable {
     var remoteMaxMessageSize: Int
     var extmapAllowMixed: Bool
 
-    /// The accepted section of a kind.
-    func section(_ kind: MediaKind) -> NegotiatedSection? { sections.first { $0.accepted && $0.kind == kind } }
+    /// The accepted section of a kind; the screen's is none of these.
+    func section(_ kind: MediaKind) -> NegotiatedSection? {
+        sections.first { $0.accepted && $0.kind == kind && !$0.isScreen }
+    }
+
+    /// The accepted section of the peer's screen.
+    var screen: NegotiatedSection? { sections.first { $0.accepted && $0.isScreen } }
 }

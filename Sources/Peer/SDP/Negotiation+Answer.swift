@@ -16,7 +16,7 @@ extension Negotiation {
             throw SDPError(
                 "The offer has \(offer.media.count) sections where there were \(known). Sections may only be added.")
         }
-        let chosen = try choose(offer)
+        let (chosen, screen) = try choose(offer)
         let role =
             self.role
             ?? Self.role(offer: chosen.first.flatMap { offer.media[$0].setup }, preferred: configuration.preferredRole)
@@ -39,7 +39,8 @@ extension Negotiation {
             }
             let codecs = matching.codecs(of: remote)
             var local = accepted(
-                remote, codecs: codecs, mixed: offer.extmapAllowMixed || remote.extmapAllowMixed,
+                remote, codecs: codecs, isScreen: index == screen,
+                mixed: offer.extmapAllowMixed || remote.extmapAllowMixed,
                 keepsSources: namesSources(at: index))
             let carriesCandidates =
                 remote.mid == nil || !bundled.contains(remote.mid ?? "") || remote.mid == bundled.first
@@ -47,7 +48,7 @@ extension Negotiation {
                 &local, credentials: credentials, setup: role == .server ? .passive : .active,
                 withCandidates: carriesCandidates)
             answer.media.append(local)
-            sections.append(negotiated(remote, codecs: codecs, local: local))
+            sections.append(negotiated(remote, codecs: codecs, local: local, isScreen: index == screen))
         }
         let mixed = offer.extmapAllowMixed || offer.media.contains(where: \.extmapAllowMixed)
         let session = try session(
@@ -96,9 +97,11 @@ extension Negotiation {
         return session
     }
 
-    /// The indices of the sections to accept: one audio, one video, one data channel.
-    private func choose(_ offer: SessionDescription) throws(SDPError) -> [Int] {
+    /// The indices of the sections to accept: one audio, one video, one data channel, and among them that of a screen,
+    /// a second video section.
+    private func choose(_ offer: SessionDescription) throws(SDPError) -> (chosen: [Int], screen: Int?) {
         var chosen: [Int] = []
+        var screen: Int?
         for kind in [MediaKind.audio, .video] where configuration.direction(for: kind) != nil {
             let live = offer.media.indices.filter {
                 offer.media[$0].kind == kind && !offer.media[$0].isRejected && offer.media[$0].isRTP
@@ -111,8 +114,15 @@ extension Negotiation {
             }
             // A section that the peer sends on is preferred to one on which it only receives; among equals the one in
             // use stays.
-            let best = usable.map { (rank(offer.media[$0], at: $0), $0) }.min { $0.0 < $1.0 }?.1
-            if let best { chosen.append(best) }
+            let others = usable.filter { !isScreen(at: $0) }
+            let best = (others.isEmpty ? usable : others)
+                .map { (rank(offer.media[$0], at: $0, among: usable, of: offer), $0) }.min { $0.0 < $1.0 }?.1
+            guard let best else { continue }
+            chosen.append(best)
+            guard kind == .video, configuration.acceptsScreen else { continue }
+            let screens = usable.filter { $0 != best && (offer.media[$0].direction.sends || isScreen(at: $0)) }
+            screen = screens.first(where: isScreen(at:)) ?? screens.first
+            if let screen { chosen.append(screen) }
         }
         if configuration.acceptsDataChannels {
             let data = offer.media.indices.filter { index in
@@ -126,11 +136,18 @@ extension Negotiation {
             throw SDPError(
                 "The offer has no audio, video or data channel that this room takes. Offer Opus, VP8 or H.264.")
         }
-        return chosen.sorted()
+        return (chosen.sorted(), screen)
     }
 
-    private func rank(_ section: MediaDescription, at index: Int) -> (Int, Int, Int) {
-        let use = section.direction.sends ? 0 : section.direction.receives ? 1 : 2
+    private func rank(
+        _ section: MediaDescription, at index: Int, among usable: [Int], of offer: SessionDescription
+    ) -> (Int, Int, Int) {
+        // Where a screen is accepted, a section that only sends, behind one that receives, is the screen of a peer
+        // without a camera.
+        let mayBeScreen =
+            configuration.acceptsScreen && section.kind == .video && !section.direction.receives
+            && usable.contains { $0 < index && offer.media[$0].direction.receives }
+        let use = section.direction.sends && !mayBeScreen ? 0 : section.direction.receives || mayBeScreen ? 1 : 2
         let previous = agreed?.sections.indices.contains(index) == true ? agreed?.sections[index] : nil
         return (use, previous?.accepted == true && previous?.mid == section.mid ? 0 : 1, index)
     }
@@ -172,7 +189,7 @@ extension Negotiation {
     }
 
     private func accepted(
-        _ remote: MediaDescription, codecs: [NegotiatedCodec], mixed: Bool, keepsSources: Bool
+        _ remote: MediaDescription, codecs: [NegotiatedCodec], isScreen: Bool, mixed: Bool, keepsSources: Bool
     ) -> MediaDescription {
         var local = MediaDescription(kind: remote.kind, port: 9, proto: remote.proto, formats: remote.formats)
         local.mid = remote.mid
@@ -188,7 +205,7 @@ extension Negotiation {
             local.maxMessageSize = configuration.maxMessageSize
             return local
         }
-        local.direction = remote.direction.mirrored.intersection(configuration.direction(for: remote.kind) ?? .inactive)
+        local.direction = remote.direction.mirrored.intersection(allowed(remote.kind, isScreen: isScreen))
         local.codecs = matching.descriptions(codecs)
         local.formats = local.codecs.map { String($0.payloadType) }
         local.extensions = matching.extensions(of: remote, mixed: mixed)

@@ -12,7 +12,7 @@ extension Negotiation {
         let media = previous?.media ?? firstSections()
         let mids = media.filter { !$0.isRejected }.compactMap(\.mid)
         if !mids.isEmpty { offer.bundles = [mids] }
-        for var section in media {
+        for (index, var section) in media.enumerated() {
             guard !section.isRejected else {
                 offer.media.append(section)
                 continue
@@ -22,9 +22,8 @@ extension Negotiation {
             // The receiving RIDs of an answer do not belong in an offer.
             section.rids = []
             section.simulcast = nil
-            let direction = configuration.direction(for: section.kind)
             if section.isRTP {
-                section.direction = direction ?? .inactive
+                section.direction = allowed(section.kind, isScreen: isScreen(at: index))
                 section.ssrcs = []
                 section.ssrcGroups = []
                 section.msids = []
@@ -66,6 +65,7 @@ extension Negotiation {
                 local.media[index] = Self.rejection(of: offered)
             } else if let agreed = agreement(remote, &local.media[index]) {
                 section = agreed
+                section.isScreen = isScreen(at: index)
             } else {
                 lacksCodec = true
                 local.media[index] = Self.rejection(of: offered)

@@ -29,6 +29,18 @@ struct Negotiation: Sendable {
 
     var matching: CodecMatching { CodecMatching(configuration: configuration) }
 
+    /// Whether the section at this place is that of the peer's screen.
+    func isScreen(at index: Int) -> Bool {
+        guard let sections = agreed?.sections, sections.indices.contains(index) else { return false }
+        return sections[index].accepted && sections[index].isScreen
+    }
+
+    /// The most that a section may do: nothing is sent on the screen's.
+    func allowed(_ kind: MediaKind, isScreen: Bool) -> Direction {
+        let direction = configuration.direction(for: kind) ?? .inactive
+        return isScreen ? direction.intersection(.receiveOnly) : direction
+    }
+
     mutating func newDescription() -> SessionDescription {
         version += 1
         var description = SessionDescription(origin: .init(sessionID: sessionID, version: version))
@@ -83,10 +95,12 @@ struct Negotiation: Sendable {
     }
 
     /// The negotiated section of a remote section and our description of it.
-    func negotiated(_ remote: MediaDescription, codecs: [NegotiatedCodec], local: MediaDescription) -> NegotiatedSection
-    {
+    func negotiated(
+        _ remote: MediaDescription, codecs: [NegotiatedCodec], local: MediaDescription, isScreen: Bool = false
+    ) -> NegotiatedSection {
         var section = NegotiatedSection(mid: remote.mid, kind: remote.kind)
         section.accepted = true
+        section.isScreen = isScreen
         guard remote.kind != .application else { return section }
         section.direction = local.direction
         section.codecs = codecs

@@ -14,6 +14,8 @@ struct NegotiationConfiguration: Sendable {
     var audio: Direction? = .sendReceive
     /// The video direction that we offer and accept; nil rejects video.
     var video: Direction? = .sendReceive
+    /// Accepts a second video section, on which the peer only sends: its screen.
+    var acceptsScreen = false
     var acceptsDataChannels = true
 
     /// Our video codecs in order of preference. Nil follows the offer's order, and offers VP8 and H.264.

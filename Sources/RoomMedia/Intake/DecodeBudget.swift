@@ -63,21 +63,40 @@ final class PixelReservation: Sendable {
     deinit { budget.release(amount) }
 }
 
-/// The decoding that one sender may cause. A value, asked before each frame.
+/// The pixels a second that are decoded for one sender, all its pictures together.
+final class SenderPixels: Sendable {
+    private let pixels: Guarded<TokenBucket>
+
+    init(pixelsPerSecond: Int, at now: Instant) {
+        let rate = Double(max(1, pixelsPerSecond))
+        // One picture of the largest size must fit.
+        pixels = Guarded(TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now))
+    }
+
+    /// How long until `amount` may be spent.
+    func wait(for amount: Double, at now: Instant) -> Duration { pixels.withLock { $0.wait(for: amount, at: now) } }
+
+    /// The same for a part of what may be spent at once.
+    func wait(forPart part: Double, at now: Instant) -> Duration {
+        pixels.withLock { $0.wait(for: $0.size * part, at: now) }
+    }
+
+    func spend(_ amount: Double, at now: Instant) { pixels.withLock { _ = $0.spend(amount, at: now) } }
+}
+
+/// The decoding that one picture of a sender may cause. A value, asked before each frame.
 struct DecodeBudget: Sendable {
     /// Browsers change the size of their pictures a few times in the first seconds of a call, and later when their link
     /// changes.
     static let sizeChangesPerSecond = 0.5
     static let sizeChangesAtOnce = 6.0
 
-    private var pixels: TokenBucket
+    private let pixels: SenderPixels
     private var sizes: TokenBucket
     private var last: VideoFormat?
 
-    init(pixelsPerSecond: Int, at now: Instant) {
-        let rate = Double(max(1, pixelsPerSecond))
-        // One picture of the largest size must fit.
-        pixels = TokenBucket(rate: rate, size: max(rate, Double(VideoFormat.maxPixels)), at: now)
+    init(_ pixels: SenderPixels, at now: Instant) {
+        self.pixels = pixels
         sizes = TokenBucket(rate: Self.sizeChangesPerSecond, size: Self.sizeChangesAtOnce, at: now)
     }
 
@@ -86,7 +105,7 @@ struct DecodeBudget: Sendable {
         if let last, (last.width, last.height) != (format.width, format.height), !sizes.take(at: now) { return .size }
         let amount = Double(format.pixels)
         guard pixels.wait(for: amount, at: now) == .zero else { return .sender }
-        let isModest = pixels.wait(for: pixels.size * 0.75, at: now) == .zero
+        let isModest = pixels.wait(forPart: 0.75, at: now) == .zero
         guard shared.take(amount, isModest: isModest, at: now) else { return .server }
         pixels.spend(amount, at: now)
         last = format
@@ -97,7 +116,7 @@ struct DecodeBudget: Sendable {
     /// all.
     func pause(after refusal: DecodeRefusal, at now: Instant) -> Duration {
         switch refusal {
-        case .sender: max(.milliseconds(500), pixels.wait(for: pixels.size / 2, at: now))
+        case .sender: max(.milliseconds(500), pixels.wait(forPart: 0.5, at: now))
         case .size: max(.seconds(1), sizes.wait(for: 2, at: now))
         case .server, .memory: .seconds(1)
         case .late, .bytes: .milliseconds(500)

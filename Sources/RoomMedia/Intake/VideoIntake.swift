@@ -24,7 +24,7 @@ package struct DecodeServices: Sendable {
     }
 }
 
-/// Turns one participant's coded frames into the picture that its tile shows.
+/// Turns the coded frames of one participant's camera or screen into the picture that its tile shows.
 ///
 /// The loop delivers frames, a lane of the pool decodes them, and the compose lanes of the views take the pictures.
 package final class VideoIntake: Sendable {
@@ -121,15 +121,27 @@ package final class VideoIntake: Sendable {
     private let canvas = Atomic<Int64>(0)
     /// Up to this instant, in nanoseconds, frames are skipped and no keyframe is requested.
     private let pausedUntil = Atomic<Int64>(.min)
+    /// Whether the last picture stays while no view has a tile of the sender.
+    private let retainsPicture: Bool
     /// Requests a keyframe from the sender. Called on any thread.
     private let requestKeyframe: @Sendable () -> Void
 
-    init(services: DecodeServices, audioDelay: AudioDelay, requestKeyframe: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - pixels: the decoding that the sender may cause, which its camera and its screen share; nil: its own.
+    ///   - retainsPicture: whether the last picture stays while no view has a tile of the sender.
+    init(
+        services: DecodeServices, pixels: SenderPixels? = nil, audioDelay: AudioDelay, retainsPicture: Bool = true,
+        requestKeyframe: @escaping @Sendable () -> Void
+    ) {
+        let now = MonotonicClock.now()
         lane = SerialLane(
             pool: services.pool, meter: services.meter, limit: Self.backlog + 1, slack: SerialLane.slackBehindEncoders,
             hasUntrustedInput: true)
         decoding = Confined(
-            Decoding(budget: DecodeBudget(pixelsPerSecond: services.pixelsPerSecond, at: MonotonicClock.now())))
+            Decoding(
+                budget: DecodeBudget(
+                    pixels ?? SenderPixels(pixelsPerSecond: services.pixelsPerSecond, at: now), at: now)))
+        self.retainsPicture = retainsPicture
         shared = services.shared
         counters = services.counters
         self.audioDelay = audioDelay
@@ -156,7 +168,9 @@ package final class VideoIntake: Sendable {
                 decoding.value.close()
                 state.withLock { state in
                     state.pictures.removeWaiting()
-                    if state.width * state.height > Self.retainedPixels { state.pictures.removeAll() }
+                    if !retainsPicture || state.width * state.height > Self.retainedPixels {
+                        state.pictures.removeAll()
+                    }
                 }
             }
         }

@@ -41,8 +41,11 @@ struct Arrangement {
         TilesInfo(
             width: width, height: height,
             tiles: arranged.tiles.map {
-                TilesInfo.Tile(
-                    participant: $0.member, x: $0.x, y: $0.y, width: $0.width, height: $0.height, label: $0.showsName)
+                var tile = TilesInfo.Tile(
+                    participant: PictureID.participant(of: $0.member), x: $0.x, y: $0.y, width: $0.width,
+                    height: $0.height, label: $0.showsName)
+                tile.isScreen = PictureID.isScreen($0.member)
+                return tile
             })
     }
 }

@@ -39,9 +39,13 @@ package struct MediaServices: Sendable {
 /// One participant's intake.
 package struct Intake: Sendable {
     package let video: VideoIntake
+    /// What the peer sends beside its camera.
+    package let screen: VideoIntake
     let inbox: AudioInbox
     package let statistics: AudioIntakeStatistics
     let audioDelay: AudioDelay
+
+    var pictures: [VideoIntake] { [video, screen] }
 }
 
 /// The media of one room: intakes, views with their renditions, and its share of the two clocks.
@@ -82,6 +86,16 @@ package final class RoomEngine: Sendable {
         var isClosed = false
 
         var isRunning: Bool { !users.isEmpty && !isClosed }
+
+        /// The intakes of the scene's pictures, by their ids.
+        var intakes: [String: VideoIntake] {
+            var intakes: [String: VideoIntake] = [:]
+            for person in scene.people {
+                guard let intake = people[person.sender]?.intake else { continue }
+                intakes[person.id] = person.source == .screen ? intake.screen : intake.video
+            }
+            return intakes
+        }
     }
 
     private let state: Guarded<State>
@@ -127,7 +141,7 @@ package final class RoomEngine: Sendable {
                 start(&state)
             } else if !state.isRunning, wasRunning {
                 ended = Array(state.views.values)
-                intakes = state.people.values.map(\.intake.video)
+                intakes = state.people.values.flatMap(\.intake.pictures)
                 state.views = [:]
                 services.video.remove(id)
                 services.audio.execute { [id] in $0.remove(id) }
@@ -217,7 +231,9 @@ package final class RoomEngine: Sendable {
             let cover = scene.cover
             if cover != old.cover {
                 for person in state.people.values {
-                    person.intake.video.setCanvas(width: cover.width, height: cover.height)
+                    for intake in person.intake.pictures {
+                        intake.setCanvas(width: cover.width, height: cover.height)
+                    }
                 }
             }
             return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders, moved)
@@ -247,18 +263,26 @@ package final class RoomEngine: Sendable {
 
     // MARK: - Participants
 
-    package func add(_ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable () -> Void) -> Intake
-    {
+    package func add(
+        _ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable (VideoSource) -> Void
+    ) -> Intake {
         let delay = AudioDelay()
         let counters = services.decode.counters
+        let pixels = SenderPixels(pixelsPerSecond: services.decode.pixelsPerSecond, at: MonotonicClock.now())
         let intake = Intake(
-            video: VideoIntake(services: services.decode, audioDelay: delay, requestKeyframe: requestKeyframe),
+            video: VideoIntake(services: services.decode, pixels: pixels, audioDelay: delay) {
+                requestKeyframe(.camera)
+            },
+            // A screen's delay is not the voice's. And of a screen nothing may be seen once it is not shared any more.
+            screen: VideoIntake(
+                services: services.decode, pixels: pixels, audioDelay: AudioDelay(), retainsPicture: false
+            ) { requestKeyframe(.screen) },
             inbox: AudioInbox(counters: counters), statistics: AudioIntakeStatistics(counters: counters),
             audioDelay: delay)
         let person = Person(intake: intake, hearsAs: hearsAs)
         state.withLock { state in
             let cover = state.scene.cover
-            intake.video.setCanvas(width: cover.width, height: cover.height)
+            for intake in intake.pictures { intake.setCanvas(width: cover.width, height: cover.height) }
             if state.people.updateValue(person, forKey: participant) == nil { services.audio.count(people: 1) }
             guard state.isRunning else { return }
             services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }
@@ -273,7 +297,7 @@ package final class RoomEngine: Sendable {
             if intake != nil { services.audio.count(people: -1) }
             services.audio.execute { [id] in $0.all[id]?.leave(participant) }
         }
-        intake?.video.close()
+        for picture in intake?.pictures ?? [] { picture.close() }
     }
 
     package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
@@ -361,7 +385,7 @@ package final class RoomEngine: Sendable {
 
     /// - Parameter rate: only the views of this frame rate; nil: all.
     private func tick(_ tick: Instant, rate: Int? = nil) {
-        let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.people.mapValues(\.intake.video)) }
+        let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.intakes) }
         for (id, view) in views where rate.map({ view.format.framesPerSecond == $0 }) ?? true {
             view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
                 guard let self, let view else { return }
@@ -373,12 +397,18 @@ package final class RoomEngine: Sendable {
 
     /// Turns decoding on for the participants who have a tile in some view and the camera on, and off for all others.
     private func updateShown() {
-        let (views, intakes, senders) = state.withLock {
-            ($0.views, $0.people.mapValues(\.intake.video), $0.scene.senders)
+        let (views, people, intakes, senders) = state.withLock {
+            ($0.views, $0.people, $0.intakes, $0.scene.senders)
         }
-        var shown: Set<String> = []
-        for view in views.values { for tile in view.tiles.tiles { shown.insert(tile.participant) } }
-        for (id, intake) in intakes { intake.setShown(shown.contains(id) && senders.contains(id)) }
+        var shown: Set<ObjectIdentifier> = []
+        for view in views.values {
+            for tile in view.tiles.tiles where senders.contains(tile.picture) {
+                if let intake = intakes[tile.picture] { shown.insert(ObjectIdentifier(intake)) }
+            }
+        }
+        for person in people.values {
+            for intake in person.intake.pictures { intake.setShown(shown.contains(ObjectIdentifier(intake))) }
+        }
     }
 
     /// Passes the picture of the view's next tick to `body`; the engine runs until then. Returns a closure that cancels
@@ -413,7 +443,7 @@ package final class RoomEngine: Sendable {
             return (state.views, state.people)
         }
         for view in views.values { view.close() }
-        for person in intakes.values { person.intake.video.close() }
+        for person in intakes.values { for picture in person.intake.pictures { picture.close() } }
     }
 }
 

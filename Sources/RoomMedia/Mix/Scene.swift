@@ -1,9 +1,16 @@
 package import Mixing
+package import Peer
 
 /// The state of a room, as far as its media need it, at one moment.
 package struct Scene: Sendable {
+    /// One picture of a participant and its audio: what a tile shows. The screen of a participant who sends it beside
+    /// the camera is a picture of its own, without audio.
     package struct Person: Sendable {
+        /// The participant's, or `PictureID.screen(of:)`.
         package var id: String
+        /// Whose connection sends the picture, and which of its pictures this is.
+        package var sender: String
+        package var source = VideoSource.camera
         package var name: String
         package var isShown: Bool
         package var sendsVideo: Bool
@@ -29,6 +36,7 @@ package struct Scene: Sendable {
             isSpeaking: Bool, isPresenting: Bool, isPinned: Bool, joinOrder: Int, gain: Float, hearsAs: String
         ) {
             self.id = id
+            sender = id
             self.name = name
             self.isShown = isShown
             self.sendsVideo = sendsVideo

@@ -1,6 +1,15 @@
 package import Basics
 
-/// The limits that a sender is asked to keep.
+/// The limits of a sender's pictures.
+package struct SenderLimits: Hashable, Sendable {
+    package var camera: SenderLimit
+    /// Of what is sent beside the camera; zero where nothing is shown.
+    package var screen = SenderLimit(rate: .zero)
+
+    package init(camera: SenderLimit) { self.camera = camera }
+}
+
+/// The limits that a sender is asked to keep for one picture.
 package struct SenderLimit: Hashable, Sendable {
     package var rate: BitRate
     /// The height of its largest tile in pixels, to choose among simulcast layers; nil: it has no tile.

@@ -279,6 +279,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             if seat.intake.video.receive(frame) {
                 seat.peer.requestKeyframe(at: now)
             }
+        case .screen(let frame):
+            if seat.intake.screen.receive(frame) {
+                seat.peer.requestKeyframe(of: .screen, at: now)
+            }
         case .audio(let packet): seat.intake.inbox.post(packet)
         case .keyframeRequested:
             if let key = seat.pending ?? seat.active {
@@ -325,6 +329,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             seat.peer.openChannel(label: label, at: now)
         }
         if seat.intake.video.isShown { seat.peer.requestKeyframe(at: now) }
+        if seat.intake.screen.isShown { seat.peer.requestKeyframe(of: .screen, at: now) }
         events.media(seat.id, true, now)
     }
 
@@ -426,17 +431,19 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         peers[id]?.maySendMessages = maySendMessages
     }
 
-    package func requestKeyframe(from id: String, at now: Instant) {
+    package func requestKeyframe(from id: String, of source: VideoSource, at now: Instant) {
         guard let seat = peers[id], seat.isConnected else { return }
-        seat.peer.requestKeyframe(at: now)
+        seat.peer.requestKeyframe(of: source, at: now)
         touch(seat)
     }
 
-    /// Asks a sender for at most this bit rate, and for the simulcast layer of this height.
-    package func setReceiveLimit(_ limit: SenderLimit, of id: String, at now: Instant) {
+    /// Asks a sender for at most the bit rates of its pictures together, and for their simulcast layers of these
+    /// heights.
+    package func setReceiveLimits(_ limits: SenderLimits, of id: String, at now: Instant) {
         guard let seat = peers[id] else { return }
-        seat.peer.setReceiveLimit(limit.rate, at: now)
-        seat.peer.setWantedLayer(height: limit.height, at: now)
+        seat.peer.setReceiveLimit(limits.camera.rate + limits.screen.rate, at: now)
+        seat.peer.setWantedLayer(height: limits.camera.height, at: now)
+        seat.peer.setWantedLayer(height: limits.screen.height, of: .screen, at: now)
         touch(seat)
     }
 

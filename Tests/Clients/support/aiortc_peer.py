@@ -109,10 +109,14 @@ class AiortcPeer:
             video = self.pc.addTransceiver(ColourTrack(self.colour) if sends else "video", direction=self.direction)
             capabilities = RTCRtpSender.getCapabilities("video").codecs
             video.setCodecPreferences([c for c in capabilities if c.mimeType.lower() in (f"video/{self.codec}".lower(), "video/rtx")])
+        self.add_more()
         if self.data_channel:
             self.channel = self.pc.createDataChannel(self.data_channel)
             self.channel.on("message", self.received_data.append)
         await self.pc.setLocalDescription(await self.pc.createOffer())
+
+    def add_more(self):
+        """Adds what else a test's peer offers."""
 
     async def drop_signalling(self):
         """Ends the WebSocket without a message; the media goes on."""

@@ -234,7 +234,7 @@ final class FakeConference: ConferenceService {
         func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {}
         func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}
         func setView(_ name: String) throws(ConferenceError) {}
-        func present(_ on: Bool) throws(ConferenceError) {}
+        func present(_ on: Bool, audio: Bool) throws(ConferenceError) {}
         func chat(_ text: String, to other: String?) throws(ConferenceError) {
             conference.note("chat \(text) to \(other ?? "all")")
         }

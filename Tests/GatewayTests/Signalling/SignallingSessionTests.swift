@@ -80,7 +80,9 @@ import Testing
         (#"{"type":"layout","name":"speaker","scope":"me","pin":["p2"]}"#, .layout("speaker", .me, pins: ["p2"])),
         (#"{"type":"layout","scope":"me"}"#, .layout(nil, .me, pins: nil)),
         (#"{"type":"view","name":"portrait"}"#, .view("portrait")),
-        (#"{"type":"present","on":true}"#, .present(true)), (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
+        (#"{"type":"present","on":true}"#, .present(true, audio: false)),
+        (#"{"type":"present","on":true,"audio":true}"#, .present(true, audio: true)),
+        (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
         (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")),
         (#"{"type":"record","action":"pause"}"#, .record(.pause)),
     ])
@@ -256,7 +258,7 @@ import Testing
         for actions in [session.receivedBinary(), session.received(#"{"type":"join","room":"r","name":"Anna"}"#)] {
             #expect(harmless(actions) == "bad_message")
         }
-        #expect(session.received(#"{"type":"present","on":true}"#) == [.seat(.present(true))])
+        #expect(session.received(#"{"type":"present","on":true}"#) == [.seat(.present(true, audio: false))])
     }
 }
 

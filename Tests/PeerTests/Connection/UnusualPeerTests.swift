@@ -137,7 +137,7 @@ import Testing
             packet[3] = UInt8(step)
             packet[7] = UInt8(step)
             packet.withUnsafeBytes { receiver.receive($0, at: now) }
-            if step % 10 == 0 { receiver.requestKeyframe() }
+            if step % 10 == 0 { receiver.requestKeyframe(of: .camera) }
             receiver.advance(to: now, roundTrip: .milliseconds(20))
             asked += receiver.makeFeedback(senderSSRC: 1, at: now)
         }

@@ -71,10 +71,10 @@ import Testing
         let layers = (0..<count).map { (rid: $0, ssrc: SSRC(UInt32(1000 + $0))) }
         pair.send(layers, times: 10)
         #expect(pair.takeHeights().last == 180 << (count - 1))
-        pair.receiver.setWantedHeight(90, at: pair.sender.now)
+        pair.receiver.setWantedHeight(90, of: .camera, at: pair.sender.now)
         pair.send(layers, times: 5)
         #expect(pair.takeHeights().last == 180)
-        pair.receiver.setWantedHeight(181, at: pair.sender.now)
+        pair.receiver.setWantedHeight(181, of: .camera, at: pair.sender.now)
         pair.send(layers, times: 5)
         #expect(pair.takeHeights().last == 360)
     }

@@ -24,7 +24,7 @@ struct DecodeBudgetTests {
     /// The number of frames that are decoded of `seconds` at a steady rate.
     private func decoded(_ width: Int, _ height: Int, rate: Int, seconds: Int, shared: Int = .max / 4) throws -> Double
     {
-        var budget = DecodeBudget(pixelsPerSecond: second, at: start)
+        var budget = DecodeBudget(SenderPixels(pixelsPerSecond: second, at: start), at: start)
         let all = SharedDecodeBudget(pixelsPerSecond: shared, at: start)
         let format = try format(width, height)
         var count = 0
@@ -53,7 +53,7 @@ struct DecodeBudgetTests {
 
     @Test("size changes beyond the limit are refused")
     func sizes() throws {
-        var budget = DecodeBudget(pixelsPerSecond: second, at: start)
+        var budget = DecodeBudget(SenderPixels(pixelsPerSecond: second, at: start), at: start)
         let all = SharedDecodeBudget(pixelsPerSecond: 20 * second, at: start)
         let formats = try [format(320, 180), format(640, 360)]
         let refusals = (0..<300).compactMap { index in
@@ -79,8 +79,8 @@ struct DecodeBudgetTests {
     @Test("where all senders together exceed the limit, the largest are refused first")
     func fairness() throws {
         let all = SharedDecodeBudget(pixelsPerSecond: second, at: start)
-        var greedy = DecodeBudget(pixelsPerSecond: second, at: start)
-        var modest = DecodeBudget(pixelsPerSecond: second, at: start)
+        var greedy = DecodeBudget(SenderPixels(pixelsPerSecond: second, at: start), at: start)
+        var modest = DecodeBudget(SenderPixels(pixelsPerSecond: second, at: start), at: start)
         let (large, small) = (try format(4096, 4096), try format(640, 360))
         var counts = (large: 0, small: 0)
         for index in 0..<600 {

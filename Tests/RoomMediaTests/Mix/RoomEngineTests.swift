@@ -3,6 +3,7 @@ import Codecs
 import Mixing
 import Peer
 import Testing
+import Threads
 
 @testable import RoomMedia
 
@@ -26,8 +27,8 @@ struct RoomEngineTests {
     @Test("The engine runs while a participant is connected, and has views only then")
     func connected() {
         let room = still.room()
-        _ = room.add("a", hearsAs: "a", requestKeyframe: {})
-        _ = room.add("b", hearsAs: "b", requestKeyframe: {})
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
+        _ = room.add("b", hearsAs: "b", requestKeyframe: { _ in })
         #expect(!room.isRunning && room.allViews.isEmpty && room.loops.isEmpty)
         connect("a", to: room)
         connect("b", to: room)
@@ -38,17 +39,38 @@ struct RoomEngineTests {
         #expect(!room.isRunning && room.allViews.isEmpty && room.loops.isEmpty)
     }
 
+    @Test("A screen beside the camera has a tile of its own, with its participant's id")
+    func screens() throws {
+        let told = Guarded<[TilesInfo]>([])
+        let room = still.room { _, tiles in told.withLock { $0.append(tiles) } }
+        var scene = scene(room)
+        scene.views[.room]?.layout = LayoutLibrary.builtIn["presentation"]
+        for (order, id) in ["a", "b", PictureID.screen(of: "a")].enumerated() {
+            var person = Scene.Person(
+                id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
+                isSpeaking: false, isPresenting: order == 2, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
+            if order == 2 { (person.sender, person.source) = ("a", .screen) }
+            scene.people.append(person)
+        }
+        room.apply(scene)
+        let tiles = try #require(told.withLock { $0.last }).tiles
+        #expect(tiles.map(\.participant).sorted() == ["a", "a", "b"])
+        let largest = try #require(tiles.max { $0.width < $1.width })
+        #expect(largest.participant == "a" && largest.isScreen && largest.picture == "a/screen")
+        #expect(tiles.filter(\.isScreen).count == 1)
+    }
+
     @Test("A participant that has left, or never came, does not start the engine")
     func strangers() {
         let room = still.room()
         connect("nobody", to: room)
         #expect(!room.isRunning)
-        _ = room.add("a", hearsAs: "a", requestKeyframe: {})
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
         room.remove("a")
         connect("a", to: room)
         #expect(!room.isRunning)
         room.close()
-        _ = room.add("b", hearsAs: "b", requestKeyframe: {})
+        _ = room.add("b", hearsAs: "b", requestKeyframe: { _ in })
         connect("b", to: room)
         #expect(!room.isRunning && room.allViews.isEmpty, "a closed room never starts again")
     }
@@ -88,7 +110,7 @@ struct RoomEngineTests {
     @Test("Another canvas size ends all renditions, and other changes keep them")
     func reshape() throws {
         let room = still.room()
-        _ = room.add("a", hearsAs: "a", requestKeyframe: {})
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
         connect("a", to: room)
         let key = try #require(
             room.subscribe("a", view: .main, format: format, choice: .rung(0), budget: nil, loop: 0))
@@ -103,7 +125,7 @@ struct RoomEngineTests {
     @Test("A rendition is shared by all its members, and ends with the last one")
     func renditions() throws {
         let room = still.room()
-        _ = room.add("a", hearsAs: "a", requestKeyframe: {})
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
         connect("a", to: room)
         func subscribe(_ id: String, _ choice: RenditionSelector.Choice, view: ViewID = .main) -> RenditionKey? {
             room.subscribe(id, view: view, format: format, choice: choice, budget: nil, loop: 0)
@@ -124,7 +146,7 @@ struct RoomEngineTests {
     @Test("Views in use are made, each with its own canvas, rate and ladder; others are arranged only")
     func views() throws {
         let room = still.room()
-        _ = room.add("a", hearsAs: "a", requestKeyframe: {})
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
         connect("a", to: room)
         let small = [RoomMediaConfiguration.Rung(height: 90, bitRate: .kilobits(50))]
         let upright = ViewID("portrait")
@@ -199,7 +221,7 @@ struct RoomEngineTests {
     func load() {
         let room = still.room()
         let empty = still.audio.load
-        for id in ["a", "b", "a"] { _ = room.add(id, hearsAs: id, requestKeyframe: {}) }
+        for id in ["a", "b", "a"] { _ = room.add(id, hearsAs: id, requestKeyframe: { _ in }) }
         #expect(still.audio.load == empty + 8, "a participant that is added twice counts once")
         room.remove("b")
         room.remove("b")

@@ -60,7 +60,7 @@ struct PeerLoopTests {
         let seat = HostedPeer(
             id: id, seatID: host.makeSeatID(),
             peer: try PeerConnection(settings, identity: try DTLSIdentity.generate(), at: now), engine: room,
-            intake: room.add(id, hearsAs: id, requestKeyframe: {}), opensChannels: [],
+            intake: room.add(id, hearsAs: id, requestKeyframe: { _ in }), opensChannels: [],
             loopBudget: budget)
         host.add(seat, at: now)
         return seat
