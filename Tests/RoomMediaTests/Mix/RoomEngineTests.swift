@@ -44,7 +44,7 @@ struct RoomEngineTests {
         let told = Guarded<[TilesInfo]>([])
         let room = still.room { _, tiles in told.withLock { $0.append(tiles) } }
         var scene = scene(room)
-        scene.views[.room]?.layout = LayoutLibrary.builtIn["presentation"]
+        scene.views[.main]?.layout = LayoutLibrary.builtIn["presentation"]
         for (order, id) in ["a", "b", PictureID.screen(of: "a")].enumerated() {
             var person = Scene.Person(
                 id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
