@@ -67,7 +67,7 @@ export class Sending extends EventTarget {
       this.stream.getVideoTracks().forEach(track => { track.enabled = true; });
     } else {
       this.remove('video');
-      if (!this.screen) await this.connection.sendVideo(null);
+      await this.connection.sendVideo(null);
     }
     this.emit('changed');
   }
