@@ -15,7 +15,12 @@ extension RoomInfo {
         ]
     }
 
-    var json: JSONValue {
+    var json: JSONValue { json(hidesPeople: false) }
+
+    /// The room as outsiders see it: where it is private (`RoomSettings.isPrivate`), without who is in it.
+    var jsonForOutsiders: JSONValue { json(hidesPeople: settings.isPrivate) }
+
+    private func json(hidesPeople: Bool) -> JSONValue {
         [
             "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
             "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
@@ -24,21 +29,12 @@ extension RoomInfo {
             "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
             "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
             "people": .integer(participants.count), "waiting": .integer(waiting),
-            "participants": .array(participants.map(\.json)),
-            "tiles": .array(tiles.tiles.map(\.json)), "views": .array(views.map(\.json)),
-            "renditions": .array(renditions.map(\.json)),
+            "participants": .array(hidesPeople ? [] : participants.map(\.json)),
+            "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
+            "views": .array(hidesPeople ? [] : views.map(\.json)),
+            "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
             "recording": recording?.json ?? .null,
         ]
-    }
-
-    /// The room as outsiders see it where it is private (`RoomSettings.isPrivate`): without its participants.
-    var forOutsiders: RoomInfo {
-        var info = self
-        if !settings.isPrivate { return info }
-        info.participants = []
-        info.tiles.tiles = []
-        info.renditions = []
-        return info
     }
 }
 

@@ -92,9 +92,9 @@ import Threads
         request.pin = pin
         request.client.address = .v4(address)
         do {
-            try await limiter.join(request) { request throws(ConferenceError) in
-                guard let pin = request.pin else { throw .pinRequired(room) }
-                if pin != "2718" { throw .wrongPIN(room) }
+            try await limiter.join(request) { (request: JoinRequest) async throws -> Void in
+                guard let pin = request.pin else { throw ConferenceError.pinRequired(room) }
+                if pin != "2718" { throw ConferenceError.wrongPIN(room) }
             }
             return nil
         } catch {
