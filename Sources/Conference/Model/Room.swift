@@ -320,6 +320,8 @@ struct Room: Sendable {
             let index = try index(other)
             guard members[index].isPresenting else { return [] }
             members[index].isPresenting = false
+            // The section of the camera carries the screen, until the client switches its camera on again.
+            if !members[index].hasScreenSection { members[index].videoOn = false }
             return [(other, .asked(.stopScreen, by: id))]
         case .setVolume(let other, let volume):
             var change = ParticipantChange()

@@ -111,6 +111,11 @@ struct RoleTests {
         try room.present("b", true)
         #expect(try room.moderate(.stopScreen("b"), by: "host").map(\.event) == [.asked(.stopScreen, by: "host")])
         #expect(room.member("b")?.isPresenting == false)
+        #expect(room.member("b")?.sendsVideo == false, "whatever the client still sends in the camera's place")
+        room.negotiated("c", hasScreenSection: true)
+        try room.present("c", true)
+        _ = try room.moderate(.stopScreen("c"), by: "host")
+        #expect(room.member("c")?.sendsVideo == true && room.member("c")?.sendsScreenBeside == false)
         #expect(try room.moderate(.stopScreen("c"), by: "host").isEmpty)
         for id in ["b", "c", "host"] { try room.setState(id, audio: nil, video: nil, hand: true) }
         _ = try room.moderate(.lowerHand("b"), by: "host")
