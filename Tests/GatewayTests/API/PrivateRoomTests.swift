@@ -92,6 +92,7 @@ import Threads
         request.pin = pin
         request.client.address = .v4(address)
         do {
+            // Without `throws(ConferenceError)`: Swift 6.3.1 crashes on the thunk from that to any error.
             try await limiter.join(request) { (request: JoinRequest) async throws -> Void in
                 guard let pin = request.pin else { throw ConferenceError.pinRequired(room) }
                 if pin != "2718" { throw ConferenceError.wrongPIN(room) }
