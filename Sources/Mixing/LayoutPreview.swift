@@ -35,6 +35,7 @@ public struct LayoutPreview: Hashable, Sendable {
     /// The canvas with these people.
     public func picture(of layout: Layout, text: TextRenderer = .shared) -> Picture {
         let compositor = Compositor(width: width, height: height, background: layout.background, text: text)
+        compositor.style = layout.style
         let arranged = layout.arrange(
             (0..<people).map(member), canvasWidth: width, canvasHeight: height, previous: [],
             viewer: viewer.map(String.init))

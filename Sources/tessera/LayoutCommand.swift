@@ -125,5 +125,7 @@ private func read(_ file: String) throws(LayoutFaults) -> Layout {
                 mend: "check the path and its permissions")
         ])
     }
-    return try Layout.parse(json: [UInt8](data), file: file)
+    let folder = (file as NSString).deletingLastPathComponent
+    return try Layout.parse(
+        json: [UInt8](data), file: file, images: LayoutImages(directory: folder.isEmpty ? "." : folder))
 }

@@ -19,6 +19,7 @@ public struct Arranged: Hashable, Sendable {
 public struct Ornament: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         case text(LayoutText)
+        case image(LayoutImage)
         /// The number of people without a tile, and who of them speaks.
         case more
     }
@@ -27,4 +28,9 @@ public struct Ornament: Hashable, Sendable {
     public var frame: PixelRectangle
     /// The stacking order among tiles and ornaments; an ornament covers the tiles of its layer.
     public var z: Int
+
+    /// Whether it lies behind all tiles.
+    var isBehind: Bool {
+        if case .image(let image) = content { image.isBehind } else { false }
+    }
 }

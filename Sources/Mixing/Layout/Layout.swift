@@ -21,6 +21,7 @@ public struct Layout: Hashable, Sendable {
     /// Whether a picture that is made for one participant shows that participant.
     public var showsSelf = true
     public var withoutVideo: WithoutVideo = .show
+    public var style = TileStyle()
     public var rules: [Rule]
 
     /// Whether the layout itself has rules for a presenting.
@@ -28,6 +29,13 @@ public struct Layout: Hashable, Sendable {
 
     /// The largest value of `maxTiles`: with more, tiles are too small to see.
     public static let largestMaxTiles = 100
+
+    /// Whether the layout shows pictures from files.
+    var usesImages: Bool {
+        rules.contains { rule in
+            rule.regions.contains { region in if case .image = region.kind { true } else { false } }
+        }
+    }
 
     /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that the name can be part of a file
     /// name and of a URL without escaping.
@@ -118,8 +126,10 @@ public struct Layout: Hashable, Sendable {
 
         /// Whether participants are shown in it.
         var holdsPeople: Bool {
-            if case .text = kind { return false }
-            return true
+            switch kind {
+            case .text, .image: false
+            case .slot, .grid, .strip: true
+            }
         }
     }
 
@@ -135,6 +145,8 @@ public struct Layout: Hashable, Sendable {
         case strip(direction: Direction, align: Alignment, maxTiles: Int?, aspect: Aspect, more: Bool)
         /// A line of text without a participant.
         case text(LayoutText)
+        /// A picture from a file.
+        case image(LayoutImage)
     }
 
     /// The direction in which a strip runs.
@@ -172,4 +184,7 @@ public enum TileFit: String, Hashable, Sendable, CaseIterable {
     case cover
     /// `cover` where that crops little, otherwise `contain`.
     case auto
+
+    /// The largest part of a picture that `auto` crops; in a 16:9 tile 3:2 loses 16 %, 4:3 loses 25 %.
+    public static let largestCrop = 0.2
 }

@@ -97,9 +97,10 @@ private struct Placement {
 
     private mutating func fill(_ region: Layout.Region) {
         guard let frame = frame(of: region) else { return }
-        if case .text(let text) = region.kind {
-            ornaments.append(Ornament(content: .text(text), frame: frame, z: region.layer))
-            return
+        switch region.kind {
+        case .text(let text): return ornaments.append(Ornament(content: .text(text), frame: frame, z: region.layer))
+        case .image(let image): return ornaments.append(Ornament(content: .image(image), frame: frame, z: region.layer))
+        case .slot, .grid, .strip: break
         }
         guard room > 0, !waiting.isEmpty else { return }
         switch region.kind {
@@ -113,7 +114,7 @@ private struct Placement {
             let cells = geometry.strip(
                 in: frame, most: most, direction: direction, align: align, mayShrink: maxTiles != nil, aspect: aspect)
             seat(cells, region, more: more)
-        case .text: break
+        case .text, .image: break
         }
     }
 

@@ -3,8 +3,12 @@ import Basics
 extension Layout {
     /// Parses a layout file. `file` is used in messages only.
     ///
+    /// - Parameter images: the pictures that the layout may show.
+    ///
     /// All faults of the file are reported together, as far as its syntax allows.
-    public static func parse(json bytes: [UInt8], file: String) throws(LayoutFaults) -> Layout {
+    public static func parse(
+        json bytes: [UInt8], file: String, images: LayoutImages = LayoutImages(directory: nil)
+    ) throws(LayoutFaults) -> Layout {
         let root: JSONValue
         do {
             root = try JSONParser.parse(bytes)
@@ -15,7 +19,7 @@ extension Layout {
                     mend: error.mend)
             ])
         }
-        var decoder = LayoutDecoder(file: file)
+        var decoder = LayoutDecoder(file: file, images: images)
         let layout = decoder.layout(root)
         guard decoder.read.faults.isEmpty else {
             throw LayoutFaults(decoder.read.faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) })
@@ -28,18 +32,21 @@ extension Layout {
 struct LayoutDecoder {
     private(set) var read: LayoutReader
 
-    init(file: String) {
-        read = LayoutReader(file: file)
+    init(file: String, images: LayoutImages) {
+        read = LayoutReader(file: file) { images.picture($0) }
     }
 
     /// The keys of each object. `layouts/schema.json` has the same ones (a test compares them). Every object may have a
     /// `comment`.
     static let layoutKeys = [
         "$schema", "comment", "name", "description", "background", "gap", "names", "maxTiles", "order", "self",
-        "withoutVideo", "rules",
+        "withoutVideo", "border", "label", "rules",
     ]
     static let ruleKeys = ["comment", "when", "regions"]
     static let conditionKeys = ["comment", "people", "presenting", "pinned", "canvas"]
+
+    static let borderKeys = ["comment", "width", "colour", "speaking", "radius"]
+    static let labelKeys = ["comment", "place", "size", "colour", "background", "opacity"]
 
     // MARK: The objects
 
@@ -66,10 +73,29 @@ struct LayoutDecoder {
         layout.order = read.choice(root, "order", Layout.Order.self) ?? .place
         layout.showsSelf = read.choice(root, "self", ["show", "hide"]) != "hide"
         layout.withoutVideo = read.choice(root, "withoutVideo", Layout.WithoutVideo.self) ?? .show
+        layout.style = style(root)
         guard let rules = read.list(root, "rules", of: "the layout") else { return layout }
         layout.rules = rules.values.map { rule($0) }
         checkCoverage(layout.rules, rules.position)
         return layout
+    }
+
+    private mutating func style(_ root: JSONValue) -> TileStyle {
+        var style = TileStyle()
+        if let border = root["border"], read.checkObject(border, "\"border\"", Self.borderKeys) {
+            style.borderWidth = read.number(border, "width", 0...0.05) ?? style.borderWidth
+            style.border = read.colour(border, "colour")
+            style.speaking = read.colour(border, "speaking") ?? style.speaking
+            style.radius = read.number(border, "radius", 0...0.2) ?? 0
+        }
+        if let label = root["label"], read.checkObject(label, "\"label\"", Self.labelKeys) {
+            style.label.place = read.choice(label, "place", LabelStyle.Place.self) ?? .bottomLeft
+            style.label.size = read.number(label, "size", 0.01...0.2)
+            style.label.paint.colour = read.colour(label, "colour") ?? style.label.paint.colour
+            style.label.paint.background = read.colour(label, "background") ?? style.label.paint.background
+            style.label.paint.opacity = read.number(label, "opacity", 0...1) ?? style.label.paint.opacity
+        }
+        return style
     }
 
     private mutating func rule(_ value: JSONValue) -> Layout.Rule {

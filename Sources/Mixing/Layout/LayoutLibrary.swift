@@ -54,20 +54,21 @@ public final class LayoutLibrary: Sendable {
         }
     }
 
-    private struct Stamp: Equatable {
-        var seconds: Int
-        var nanoseconds: Int
-        var size: Int
-        var inode: UInt
+    private struct Files {
+        /// The last state of each file.
+        var stamps: [String: FileStamp] = [:]
+        /// The files with faults.
+        var refused: Set<String> = []
     }
 
-    /// The last state of each file. Its lock is held while files are read and written: only `poll`, `put` and `delete`
+    /// The last state of the files. Its lock is held while files are read and written: only `poll`, `put` and `delete`
     /// take it, and they may wait for a disk.
-    private let stamps = Guarded<[String: Stamp]>([:])
+    private let files = Guarded(Files())
     /// The layouts in use. Its lock is held for single accesses of the table only, so that a lookup never waits for a
     /// disk.
     private let layouts: Guarded<InUse>
     private let read: @Sendable (String) -> [UInt8]?
+    private let images: LayoutImages
 
     /// Reads the directory. A missing directory counts as empty, so that a server without files works; the first
     /// `poll()` reports the faults of its files.
@@ -77,6 +78,7 @@ public final class LayoutLibrary: Sendable {
     init(directory: String?, read: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
         self.read = read
+        images = LayoutImages(directory: directory)
         layouts = Guarded(InUse(Self.builtIn))
     }
 
@@ -122,13 +124,21 @@ public final class LayoutLibrary: Sendable {
     /// Looks for new, changed and removed files. To be called at least every 2 s, on a thread that may block on a disk.
     public func poll() -> Change {
         guard let directory else { return Change() }
-        return stamps.withLock { stamps in
+        return files.withLock { state in
             var change = Change()
             let files = Self.list(directory)
-            for (file, stamp) in files.sorted(by: { $0.key < $1.key }) where stamps[file] != stamp {
+            // A layout whose picture changed is another one; one that was refused may lack a picture that is there now.
+            if images.forgetChanged() {
+                for file in state.stamps.keys
+                where state.refused.contains(file) || self[String(file.dropLast(5))]?.usesImages == true {
+                    state.stamps[file] = nil
+                }
+            }
+            for (file, stamp) in files.sorted(by: { $0.key < $1.key }) where state.stamps[file] != stamp {
                 let name = String(file.dropLast(5))
                 let path = "\(directory)/\(file)"
-                stamps[file] = stamp
+                state.stamps[file] = stamp
+                state.refused.remove(file)
                 guard let bytes = read(path) else {
                     change.faults.append(
                         LayoutFault(
@@ -136,13 +146,15 @@ public final class LayoutLibrary: Sendable {
                     continue
                 }
                 do throws(LayoutFaults) {
-                    if use(try Self.parse(bytes, name: name, file: path), as: name) { change.changed.insert(name) }
+                    if use(try parse(bytes, name: name, file: path), as: name) { change.changed.insert(name) }
                 } catch {
                     change.faults += error.faults
+                    state.refused.insert(file)
                 }
             }
-            for file in stamps.keys where files[file] == nil {
-                stamps[file] = nil
+            for file in state.stamps.keys where files[file] == nil {
+                state.stamps[file] = nil
+                state.refused.remove(file)
                 let name = String(file.dropLast(5))
                 if use(Self.builtIn[name], as: name) { change.changed.insert(name) }
             }
@@ -160,17 +172,17 @@ public final class LayoutLibrary: Sendable {
     public func put(name: String, json bytes: [UInt8]) throws(StoreError) -> Layout {
         let layout: Layout
         do {
-            layout = try Self.parse(bytes, name: name, file: "\(name).json")
+            layout = try parse(bytes, name: name, file: "\(name).json")
         } catch {
             throw .faults(error)
         }
-        let failure: StoreError? = stamps.withLock { stamps in
+        let failure: StoreError? = files.withLock { state in
             if let directory {
                 let path = "\(directory)/\(name).json"
                 // A server that was started without the directory creates it for the first layout.
                 mkdir(directory, 0o755)
                 if let reason = Self.write(bytes, path) { return .file(path: path, reason: reason) }
-                stamps["\(name).json"] = Self.stamp(path)
+                state.stamps["\(name).json"] = FileStamp(path)
             }
             use(layout, as: name)
             return nil
@@ -181,23 +193,23 @@ public final class LayoutLibrary: Sendable {
 
     /// Removes a layout; where it replaced a built-in one, that one applies again.
     public func delete(name: String) throws(StoreError) {
-        let failure: StoreError? = stamps.withLock { stamps in
+        let failure: StoreError? = files.withLock { state in
             guard let layout = self[name] else { return .unknown(name) }
             let path = directory.map { "\($0)/\(name).json" }
-            let isFile = path.map { Self.stamp($0) != nil } ?? false
+            let isFile = path.map { FileStamp($0) != nil } ?? false
             if Self.builtIn[name] == layout, !isFile { return .builtIn(name) }
             if let path, isFile, unlink(path) != 0 {
                 return .file(path: path, reason: String(cString: strerror(errno)))
             }
-            stamps["\(name).json"] = nil
+            state.stamps["\(name).json"] = nil
             use(Self.builtIn[name], as: name)
             return nil
         }
         if let failure { throw failure }
     }
 
-    private static func parse(_ bytes: [UInt8], name: String, file: String) throws(LayoutFaults) -> Layout {
-        let layout = try Layout.parse(json: bytes, file: file)
+    private func parse(_ bytes: [UInt8], name: String, file: String) throws(LayoutFaults) -> Layout {
+        let layout = try Layout.parse(json: bytes, file: file, images: images)
         if layout.name == name { return layout }
         let place = (try? JSONParser.parse(bytes))?["name"]?.position ?? TextPosition()
         throw LayoutFaults([
@@ -210,10 +222,10 @@ public final class LayoutLibrary: Sendable {
 
     // MARK: Files
 
-    private static func list(_ directory: String) -> [String: Stamp] {
+    private static func list(_ directory: String) -> [String: FileStamp] {
         guard let handle = opendir(directory) else { return [:] }
         defer { closedir(handle) }
-        var files: [String: Stamp] = [:]
+        var files: [String: FileStamp] = [:]
         while let entry = readdir(handle) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
@@ -221,28 +233,13 @@ public final class LayoutLibrary: Sendable {
             guard name.hasSuffix(".json"), name != "schema.json", !name.hasPrefix("."), files.count < 1000 else {
                 continue
             }
-            if let stamp = stamp("\(directory)/\(name)") { files[name] = stamp }
+            if let stamp = FileStamp("\(directory)/\(name)") { files[name] = stamp }
         }
         return files
     }
 
-    private static func stamp(_ path: String) -> Stamp? {
-        var info = stat()
-        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Stamp(
-            seconds: info.st_mtim.tv_sec, nanoseconds: info.st_mtim.tv_nsec, size: Int(info.st_size),
-            inode: UInt(info.st_ino))
-    }
-
     /// Reads a file, at most one byte more than the parser accepts, so that the parser refuses a larger file.
-    static func read(_ path: String) -> [UInt8]? {
-        guard let file = fopen(path, "rb") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: JSONParser.maximumBytes + 1)
-        let count = fread(&bytes, 1, bytes.count, file)
-        guard ferror(file) == 0 else { return nil }
-        return Array(bytes.prefix(count))
-    }
+    static func read(_ path: String) -> [UInt8]? { FileStamp.read(path, most: JSONParser.maximumBytes + 1) }
 
     /// Writes a temporary file and renames it, so that no reader gets a partial file. Returns the reason of a failure,
     /// or nil.

@@ -1,12 +1,16 @@
 import Basics
+import Codecs
 
 /// Reads single values of a layout file, and collects faults instead of stopping at the first.
 struct LayoutReader {
     let file: String
+    /// Returns the picture of a file.
+    let picture: (String) -> Result<StillImage, LayoutImages.Fault>
     private(set) var faults: [LayoutFault] = []
 
-    init(file: String) {
+    init(file: String, picture: @escaping (String) -> Result<StillImage, LayoutImages.Fault>) {
         self.file = file
+        self.picture = picture
     }
 
     mutating func report(_ position: TextPosition, _ what: String, _ mend: String) {

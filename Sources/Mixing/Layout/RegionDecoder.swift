@@ -9,10 +9,11 @@ enum RegionDecoder {
     static let gridKeys = peopleKeys + ["columns", "maxTiles", "aspect", "more"]
     static let stripKeys = peopleKeys + ["direction", "align", "maxTiles", "aspect", "more"]
     static let textKeys = frameKeys + ["text", "align", "colour", "background"]
+    static let imageKeys = frameKeys + ["file", "fit", "opacity", "behind"]
     static let reservationKeys = ["comment", "name", "id", "role"]
 
     private enum Kind: String, CaseIterable {
-        case slot, grid, strip, text
+        case slot, grid, strip, text, image
 
         var keys: [String] {
             switch self {
@@ -20,6 +21,7 @@ enum RegionDecoder {
             case .grid: RegionDecoder.gridKeys
             case .strip: RegionDecoder.stripKeys
             case .text: RegionDecoder.textKeys
+            case .image: RegionDecoder.imageKeys
             }
         }
     }
@@ -40,6 +42,10 @@ enum RegionDecoder {
         region.layer = read.integer(value, "layer", 0...9) ?? 0
         if kind == .text {
             region.kind = text(value, &read).map { .text($0) } ?? region.kind
+            return region
+        }
+        if kind == .image {
+            region.kind = image(value, &read).map { .image($0) } ?? region.kind
             return region
         }
         region.fit = read.choice(value, "fit", TileFit.self) ?? .auto
@@ -122,6 +128,26 @@ enum RegionDecoder {
                 Spelling.nearest(error.name, among: LayoutText.Placeholder.allCases.map(\.rawValue)).map {
                     "did you mean \"{\($0)}\"?"
                 } ?? "use \(names.joined(separator: ", "))")
+            return nil
+        }
+    }
+
+    private static func image(_ value: JSONValue, _ read: inout LayoutReader) -> LayoutImage? {
+        let fit = read.choice(value, "fit", LayoutImage.Fit.self) ?? .contain
+        let opacity = read.number(value, "opacity", 0...1) ?? 1
+        let isBehind = read.bool(value, "behind") ?? false
+        guard let file = read.text(value, "file", required: "an image") else { return nil }
+        guard LayoutImage.isFile(file.text) else {
+            read.report(
+                file.position, "the file \"\(file.text.prefix(40))\"",
+                "name a PNG or JPEG file of the same directory: letters, digits, '.', '_' and '-'")
+            return nil
+        }
+        switch read.picture(file.text) {
+        case .success(let picture):
+            return LayoutImage(file: file.text, picture: picture, fit: fit, opacity: opacity, isBehind: isBehind)
+        case .failure(let fault):
+            read.report(file.position, fault.what, fault.mend)
             return nil
         }
     }

@@ -1,19 +1,5 @@
+public import Basics
 public import Codecs
-
-/// The style that all tiles share.
-public struct CompositorStyle: Hashable, Sendable {
-    /// The border of a speaking participant's tile.
-    public var speaking = Colour(0x4ADE80)
-    /// The largest part of a picture that `TileFit.auto` crops to fill the tile; in a 16:9 tile 3:2 loses 16 %, 4:3
-    /// loses 25 %.
-    public var largestCrop = 0.2
-    /// The bars beside pictures that are shown whole on request, such as screens.
-    public var bars = Colour(0x0B0D10)
-    /// The text of marks.
-    public var text = Colour(0xFFFFFF)
-
-    public init() {}
-}
 
 /// Draws a room's canvas from its tiles: only changed tiles are drawn, each scaled directly into the canvas.
 ///
@@ -23,59 +9,36 @@ public struct CompositorStyle: Hashable, Sendable {
 public final class Compositor {
     public let width: Int
     public let height: Int
-    public let style: CompositorStyle
+    /// The look of the layout; a change redraws the whole canvas.
+    public var style = TileStyle()
     /// The background of the layout; a change redraws the whole canvas.
     public var background: Colour
+    /// How long tiles take to move to new places; zero: they are there at once.
+    public var transition = Duration.zero
 
     /// The last composed picture; before the first it has the plain background.
     public private(set) var current: Picture
 
     private let pool: PicturePool
-    private let painter: TilePainter
-    private var shown: [Shown] = []
-    private var shownBackground: Colour?
+    private let text: TextRenderer
+    private let corners = CornerMask()
+    private var shown: [ShownPart] = []
+    private var shownStyle: TileStyle?
+    private var hasOverlaps = false
+    private var motion = TileMotion()
+    private var wasMoving = false
+    private var ground = Ground()
     private var changes: ChangeMap
-
-    /// One part of `current` and the state from which it was drawn.
-    private struct Shown {
-        enum Part: Equatable {
-            case tile(Tile)
-            case ornament(Ornament)
-        }
-
-        var part: Part
-        /// The state of a tile; nil: it was not drawn yet.
-        var look: Look?
-        /// The text of an ornament.
-        var text: String?
-        var backdrop = Backdrop()
-
-        var frame: PixelRectangle {
-            switch part {
-            case .tile(let tile): tile.frame
-            case .ornament(let ornament): ornament.frame
-            }
-        }
-
-        var z: Int {
-            switch part {
-            case .tile(let tile): tile.z
-            case .ornament(let ornament): ornament.z
-            }
-        }
-    }
+    /// The appearances of the tick that is being composed; kept for its memory.
+    private var appearances: [TileAppearance?] = []
 
     /// `width` and `height` are rounded down to even pixels.
-    public init(
-        width: Int, height: Int, background: Colour = .canvas, style: CompositorStyle = CompositorStyle(),
-        text: TextRenderer = .shared
-    ) {
+    public init(width: Int, height: Int, background: Colour = .canvas, text: TextRenderer = .shared) {
         self.width = max(2, width & ~1)
         self.height = max(2, height & ~1)
         self.background = background
-        self.style = style
+        self.text = text
         pool = PicturePool(width: self.width, height: self.height, limit: 4)
-        painter = TilePainter(side: min(self.width, self.height), style: style, text: text)
         current = pool.make()
         current.fill(background)
         changes = ChangeMap(width: self.width, height: self.height)
@@ -86,27 +49,51 @@ public final class Compositor {
     /// - Parameters:
     ///   - arranged: the result of `Layout.arrange` for this canvas; parts outside are skipped.
     ///   - words: what the placeholders of texts stand for.
+    ///   - now: the time of the picture, by which tiles move.
     ///   - appearance: called once for each tile, the lowest layer first.
     public func compose(
-        _ arranged: Arranged, words: PictureWords = PictureWords(), appearance: (String) -> TileAppearance
+        _ arranged: Arranged, words: PictureWords = PictureWords(), at now: Instant = .zero,
+        appearance: (String) -> TileAppearance
     ) -> Picture? {
-        var isNew = take(arranged) || shownBackground != background
+        var isNew = take(arranged, at: now)
+        let isMoving = motion.isMoving(at: now)
+        isNew = move(at: now) || isMoving || wasMoving || isNew || shownStyle != style
+        isNew = ground.follow(background, arranged, width: width, height: height, text: text) || isNew
+        (wasMoving, shownStyle) = (isMoving, style)
+        appearances.removeAll(keepingCapacity: true)
         for index in shown.indices {
-            guard case .ornament(let ornament) = shown[index].part else { continue }
-            let text = words.text(of: ornament, in: arranged)
-            // A text has no ground of its own, so what is below it must be drawn anew.
-            if shown[index].text != text { isNew = true }
-            shown[index].text = text
+            switch shown[index].part {
+            case .tile(let tile): appearances.append(appearance(tile.member))
+            case .ornament(let ornament):
+                let text = words.text(of: ornament, in: arranged)
+                // A text has no ground of its own, so what is below it must be drawn anew.
+                if shown[index].text != text { isNew = true }
+                shown[index].text = text
+                appearances.append(nil)
+            }
         }
+        defer { appearances.removeAll(keepingCapacity: true) }
+        guard let (canvas, redrawn) = draw(all: isNew) else { return nil }
+        changes.advance()
+        for frame in redrawn { changes.change(frame) }
+        canvas.changes = changes
+        current = canvas
+        return canvas
+    }
 
+    /// Draws what changed, or all parts; nil: nothing changed.
+    private func draw(all isNew: Bool) -> (Picture, [PixelRectangle])? {
+        let painter = TilePainter(side: min(width, height), style: style, text: text, corners: corners)
+        let radius = style.radiusPixels(min(width, height))
         var canvas: Picture?
         var redrawn: [PixelRectangle] = []
         if isNew {
             let fresh = pool.make()
-            fresh.fill(background)
+            ground.fill(fresh)
             canvas = fresh
-            shownBackground = background
             redrawn = [PixelRectangle(x: 0, y: 0, width: width, height: height)]
+        } else if radius > 0, hasOverlaps {
+            forgetBelowRoundCorners()
         }
         func target() -> Picture {
             if let canvas { return canvas }
@@ -115,14 +102,20 @@ public final class Compositor {
             canvas = copy
             return copy
         }
+        if radius > 0, !isNew {
+            // Before any tile: in the corners of one the tiles below it must remain.
+            for index in shown.indices where appearances[index].map({ Look($0) != shown[index].look }) ?? false {
+                ground.fill(target(), inside: shown[index].frame)
+            }
+        }
         for index in shown.indices {
             let frame = shown[index].frame
             switch shown[index].part {
-            case .tile(let tile):
-                let now = appearance(tile.member)
+            case .tile(let settled):
+                guard let now = appearances[index] else { continue }
                 let look = Look(now)
                 guard look != shown[index].look || redrawn.contains(where: { $0.overlaps(frame) }) else { continue }
-                painter.paint(tile, now, &shown[index].backdrop, on: target())
+                painter.paint(settled, in: frame, now, &shown[index].backdrop, on: target())
                 shown[index].look = look
                 redrawn.append(frame)
             case .ornament(let ornament):
@@ -132,40 +125,105 @@ public final class Compositor {
                 }
             }
         }
-        guard let canvas else { return nil }
-        changes.advance()
-        for frame in redrawn { changes.change(frame) }
-        canvas.changes = changes
-        current = canvas
-        return canvas
+        return canvas.map { ($0, redrawn) }
+    }
+
+    /// Marks the tiles below those that will be drawn as not drawn: in the round corners of a tile the tile below it is
+    /// seen.
+    private func forgetBelowRoundCorners() {
+        var changed = Set(
+            shown.indices.filter { index in appearances[index].map { Look($0) != shown[index].look } ?? false })
+        var waiting = Array(changed)
+        while let index = waiting.popLast() {
+            for other in shown.indices
+            where appearances[other] != nil && !changed.contains(other)
+                && shown[other].frame.overlaps(shown[index].frame)
+            {
+                shown[other].look = nil
+                changed.insert(other)
+                waiting.append(other)
+            }
+        }
     }
 
     /// Takes over a new arrangement. Returns whether it differs from the last one.
-    private func take(_ arranged: Arranged) -> Bool {
+    private func take(_ arranged: Arranged, at now: Instant) -> Bool {
         let parts =
-            arranged.tiles.filter { isInside($0.frame) }.map { Shown.Part.tile($0) }
-            + arranged.ornaments.filter { isInside($0.frame) }.map { .ornament($0) }
-        let fresh = parts.map { Shown(part: $0) }
-        let ordered = fresh.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
+            arranged.tiles.filter { isInside($0.frame) }.map { ShownPart(.tile($0), $0.frame) }
+            + arranged.ornaments.filter { isInside($0.frame) && !$0.isBehind }.map {
+                ShownPart(.ornament($0), $0.frame)
+            }
+        let ordered = parts.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
         guard !ordered.elementsEqual(shown, by: { $0.part == $1.part }) else { return false }
-        // A backdrop moves with its participant, so that it does not flash.
-        var backdrops: [String: Backdrop] = [:]
+        var old: [String: ShownPart] = [:]
         for part in shown {
-            if case .tile(let tile) = part.part { backdrops[tile.member] = part.backdrop }
+            if case .tile(let tile) = part.part { old[tile.member] = part }
         }
         shown = ordered.map { part in
-            guard case .tile(let tile) = part.part, var backdrop = backdrops[tile.member] else { return part }
+            guard case .tile(let tile) = part.part, let before = old[tile.member] else { return part }
             var part = part
-            backdrop.fit(width: tile.width, height: tile.height)
-            part.backdrop = backdrop
+            // A backdrop moves with its participant, so that it does not flash.
+            part.backdrop = before.backdrop
+            part.backdrop.fit(width: tile.width, height: tile.height)
             return part
         }
+        hasOverlaps = shown.indices.contains { index in
+            shown[..<index].contains { $0.frame.overlaps(shown[index].frame) }
+        }
+        if transition > .zero, !old.isEmpty {
+            motion.begin(from: old.mapValues(\.frame), at: now, in: transition)
+        } else {
+            motion.stop()
+        }
         return true
+    }
+
+    /// Moves tiles to their places of this moment. Returns whether one moved.
+    private func move(at now: Instant) -> Bool {
+        var hasMoved = false
+        for index in shown.indices {
+            guard case .tile(let tile) = shown[index].part else { continue }
+            let frame = motion.frame(of: tile.member, to: tile.frame, at: now)
+            if frame == shown[index].frame { continue }
+            shown[index].frame = frame
+            shown[index].backdrop.fit(width: frame.width, height: frame.height)
+            hasMoved = true
+        }
+        return hasMoved
     }
 
     private func isInside(_ frame: PixelRectangle) -> Bool {
         let isEven = (frame.x | frame.y | frame.width | frame.height) & 1 == 0
         return isEven && frame.x >= 0 && frame.y >= 0 && frame.width >= 2 && frame.height >= 2
             && frame.width <= width - frame.x && frame.height <= height - frame.y
+    }
+}
+
+/// One part of the canvas and the state from which it was drawn.
+private struct ShownPart {
+    enum Part: Equatable {
+        case tile(Tile)
+        case ornament(Ornament)
+    }
+
+    let part: Part
+    /// Where it is drawn: a tile may be on its way to its own frame.
+    var frame: PixelRectangle
+    /// The state of a tile; nil: it was not drawn yet.
+    var look: Look?
+    /// The text of an ornament.
+    var text: String?
+    var backdrop = Backdrop()
+
+    init(_ part: Part, _ frame: PixelRectangle) {
+        self.part = part
+        self.frame = frame
+    }
+
+    var z: Int {
+        switch part {
+        case .tile(let tile): tile.z
+        case .ornament(let ornament): ornament.z
+        }
     }
 }

@@ -71,3 +71,9 @@ enum Marks {
         }
     }
 }
+
+extension Colour {
+    func set(on cairo: OpaquePointer, opacity: Double = 1) {
+        cairo_set_source_rgba(cairo, Double(red) / 255, Double(green) / 255, Double(blue) / 255, opacity)
+    }
+}

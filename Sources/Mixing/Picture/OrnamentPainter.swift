@@ -5,14 +5,22 @@ extension TilePainter {
     func paint(_ ornament: Ornament, _ text: String, inside piece: PixelRectangle, on canvas: Picture) {
         switch ornament.content {
         case .more: more(text, ornament.frame, piece, on: canvas)
+        case .image(let image): picture(image, ornament.frame, piece, on: canvas)
         case .text(let style): line(text, style, ornament.frame, piece, on: canvas)
         }
     }
 
     /// The number on the first line, and the speaker's name on the second.
-    private func more(_ text: String, _ frame: PixelRectangle, _ piece: PixelRectangle, on canvas: Picture) {
-        canvas.fill(piece, Colour(0x262B33))
-        let lines = text.split(separator: "\n", maxSplits: 1).map(String.init)
+    private func more(_ label: String, _ frame: PixelRectangle, _ piece: PixelRectangle, on canvas: Picture) {
+        let ground = Colour(0x262B33)
+        let radius = min(style.radiusPixels(side), frame.width / 4 * 2, frame.height / 4 * 2)
+        if radius == 0 {
+            canvas.fill(piece, ground)
+        } else {
+            let key = TextRenderer.Key.panel(width: frame.width, height: frame.height, radius: radius, colour: ground)
+            text.overlay(key)?.blend(over: canvas, x: frame.x, y: frame.y, inside: piece)
+        }
+        let lines = label.split(separator: "\n", maxSplits: 1).map(String.init)
         let large = TextRenderer.labelSize(nearest: min(max(Double(frame.height) * 0.3, 9), Double(side) / 10))
         let small = TextRenderer.labelSize(nearest: max(9, Double(large) * 0.45))
         let room = frame.width - 8
@@ -20,13 +28,20 @@ extension TilePainter {
         let name = lines.count > 1 ? lines[1] : ""
         let top = name.isEmpty ? frame.height / 2 : frame.height * 2 / 5
         draw(
-            .line(text: count, fontSize: large, maxWidth: room, colour: style.text), in: frame, centre: top, piece,
-            canvas)
+            .line(text: count, fontSize: large, maxWidth: room, colour: style.label.paint.colour), in: frame,
+            centre: top, piece, canvas)
         if !name.isEmpty {
             draw(
                 .line(text: name, fontSize: small, maxWidth: room, colour: style.speaking), in: frame,
                 centre: top + large, piece, canvas)
         }
+    }
+
+    private func picture(
+        _ image: LayoutImage, _ frame: PixelRectangle, _ piece: PixelRectangle, on canvas: Picture
+    ) {
+        let key = TextRenderer.Key.image(image, width: frame.width, height: frame.height)
+        text.overlay(key)?.blend(over: canvas, x: frame.x, y: frame.y, inside: piece)
     }
 
     private func line(

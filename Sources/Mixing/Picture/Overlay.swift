@@ -82,33 +82,50 @@ final class Overlay: Sendable {
 
     /// Blends the part of the overlay that is inside an even rectangle and the canvas. `x` and `top` are even.
     func blend(over canvas: Picture, x: Int, y top: Int, inside piece: PixelRectangle) {
+        y.withUnsafeBufferPointer { y in
+            u.withUnsafeBufferPointer { u in
+                v.withUnsafeBufferPointer { v in
+                    guard let y = y.baseAddress, let u = u.baseAddress, let v = v.baseAddress else { return }
+                    let planes = Planes(y: y, u: u, v: v, yStride: width, chromaStride: width / 2)
+                    blend(planes, over: canvas, x: x, y: top, inside: piece)
+                }
+            }
+        }
+    }
+
+    /// Blends another picture of the overlay's size with the overlay's opacity.
+    func blend(_ picture: Picture, over canvas: Picture, x: Int, y top: Int, inside piece: PixelRectangle) {
+        guard picture.width == width, picture.height == height, picture.uStride == picture.vStride else { return }
+        let planes = Planes(
+            y: picture.y, u: picture.u, v: picture.v, yStride: picture.yStride, chromaStride: picture.uStride)
+        blend(planes, over: canvas, x: x, y: top, inside: piece)
+    }
+
+    private struct Planes {
+        var y, u, v: UnsafePointer<UInt8>
+        var yStride, chromaStride: Int
+    }
+
+    private func blend(_ source: Planes, over canvas: Picture, x: Int, y top: Int, inside piece: PixelRectangle) {
         let place = PixelRectangle(x: x, y: top, width: width, height: height)
         let whole = PixelRectangle(x: 0, y: 0, width: canvas.width & ~1, height: canvas.height & ~1)
         guard x & 1 == 0, top & 1 == 0, (piece.x | piece.y | piece.width | piece.height) & 1 == 0,
             let area = place.intersection(piece)?.intersection(whole)
         else { return }
         let (column, row) = (area.x - x, area.y - top)
-        let from = row * width + column, fromChroma = row / 2 * (width / 2) + column / 2
+        let from = row * source.yStride + column, fromChroma = row / 2 * source.chromaStride + column / 2
         let toY = canvas.y + area.y * canvas.yStride + area.x
         let toU = canvas.u + area.y / 2 * canvas.uStride + area.x / 2
         let toV = canvas.v + area.y / 2 * canvas.vStride + area.x / 2
-        y.withUnsafeBufferPointer { y in
-            u.withUnsafeBufferPointer { u in
-                v.withUnsafeBufferPointer { v in
-                    alpha.withUnsafeBufferPointer { alpha in
-                        guard let y = y.baseAddress, let u = u.baseAddress, let v = v.baseAddress,
-                            let alpha = alpha.baseAddress
-                        else { return }
-                        // Source and destination may be the same memory, because each sample is read before it is
-                        // written.
-                        I420Blend(
-                            y + from, Int32(width), u + fromChroma, Int32(width / 2), v + fromChroma,
-                            Int32(width / 2), toY, Int32(canvas.yStride), toU, Int32(canvas.uStride), toV,
-                            Int32(canvas.vStride), alpha + from, Int32(width), toY, Int32(canvas.yStride), toU,
-                            Int32(canvas.uStride), toV, Int32(canvas.vStride), Int32(area.width), Int32(area.height))
-                    }
-                }
-            }
+        alpha.withUnsafeBufferPointer { alpha in
+            guard let alpha = alpha.baseAddress else { return }
+            // Source and destination may be the same memory, because each sample is read before it is written.
+            I420Blend(
+                source.y + from, Int32(source.yStride), source.u + fromChroma, Int32(source.chromaStride),
+                source.v + fromChroma, Int32(source.chromaStride), toY, Int32(canvas.yStride), toU,
+                Int32(canvas.uStride), toV, Int32(canvas.vStride), alpha + row * width + column, Int32(width), toY,
+                Int32(canvas.yStride), toU, Int32(canvas.uStride), toV, Int32(canvas.vStride), Int32(area.width),
+                Int32(area.height))
         }
     }
 

@@ -15,6 +15,7 @@ public struct PictureWords: Hashable, Sendable {
         switch ornament.content {
         case .more:
             return "+\(arranged.hidden)\(arranged.hiddenSpeaker.map { "\n\($0)" } ?? "")"
+        case .image: return ""
         case .text(let text):
             return text.filled { placeholder in
                 switch placeholder {

@@ -1,5 +1,6 @@
 import Basics
 import CPango
+import Codecs
 
 /// Draws names, initials and marks in any script: Pango shapes the text, orders right-to-left text and finds a font for
 /// each character.
@@ -25,11 +26,20 @@ public final class TextRenderer: Sendable {
 
     enum Key: Hashable {
         /// A pill with a name and, if muted, a crossed-out microphone. Sizes are in pixels.
-        case label(text: String, fontSize: Int, maxWidth: Int, isMuted: Bool)
+        case label(text: String, fontSize: Int, maxWidth: Int, isMuted: Bool, paint: LabelPaint = LabelPaint())
         /// A disc with the initials of the name, in the colour of the name.
         case initials(name: String, diameter: Int)
+        /// A picture cut to a disc.
+        case avatar(StillImage, diameter: Int)
         case hand(size: Int)
         case frozen(size: Int)
+        /// Opaque outside of a circle, in a square of twice its radius.
+        case outside(radius: Int)
+        /// A ring in a square of twice its radius.
+        case ring(radius: Int, thickness: Int, colour: Colour)
+        /// A rectangle with round corners.
+        case panel(width: Int, height: Int, radius: Int, colour: Colour)
+        case image(LayoutImage, width: Int, height: Int)
         /// Text without a background, cut at `maxWidth` pixels.
         case line(text: String, fontSize: Int, maxWidth: Int, colour: Colour)
     }
@@ -144,20 +154,56 @@ public final class TextRenderer: Sendable {
         pango_layout_set_single_paragraph_mode(layout, 1)
         pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
         // A NUL would end the text early, and control characters would be drawn as boxes.
-        var shown = String(
+        let shown = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.prefix(Self.longestText).filter { $0.value >= 0x20 && $0.value != 0x7F }))
-        shown.withUTF8 { bytes in
+        set(shown, layout)
+        // Without a font for emoji, a name is better without them than with boxes.
+        if pango_layout_get_unknown_glyphs_count(layout) > 0, let rest = Emoji.without(shown) { set(rest, layout) }
+        return body(layout)
+    }
+
+    private func set(_ text: String, _ layout: OpaquePointer) {
+        var text = text
+        text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { pango_layout_set_text(layout, $0.baseAddress, Int32($0.count)) }
         }
-        return body(layout)
     }
 
     private func draw(_ key: Key, _ context: OpaquePointer) -> Overlay? {
         switch key {
-        case .label(let text, let fontSize, let maxWidth, let isMuted):
-            label(context, text, Double(fontSize), Double(maxWidth), isMuted)
+        case .label(let text, let fontSize, let maxWidth, let isMuted, let paint):
+            label(context, text, Double(fontSize), Double(maxWidth), isMuted, paint)
+        case .outside(let radius):
+            Overlay(width: 2 * radius, height: 2 * radius) { cairo in
+                cairo_rectangle(cairo, 0, 0, Double(2 * radius), Double(2 * radius))
+                cairo_arc(cairo, Double(radius), Double(radius), Double(radius), 0, 2 * .pi)
+                cairo_set_fill_rule(cairo, CAIRO_FILL_RULE_EVEN_ODD)
+                cairo_fill(cairo)
+            }
+        case .ring(let radius, let thickness, let colour):
+            Overlay(width: 2 * radius, height: 2 * radius) { cairo in
+                colour.set(on: cairo)
+                cairo_set_line_width(cairo, Double(thickness))
+                cairo_arc(
+                    cairo, Double(radius), Double(radius), max(1, Double(radius) - Double(thickness) / 2), 0, 2 * .pi)
+                cairo_stroke(cairo)
+            }
+        case .panel(let width, let height, let radius, let colour):
+            Overlay(width: width, height: height) { cairo in
+                Marks.roundedRectangle(cairo, 0, 0, Double(width), Double(height), radius: Double(radius))
+                colour.set(on: cairo)
+                cairo_fill(cairo)
+            }
+        case .image(let image, let width, let height): Overlay(of: image, width: width, height: height)
         case .initials(let name, let diameter): disc(context, name, Double(diameter))
+        case .avatar(let picture, let diameter):
+            Overlay(width: diameter, height: diameter) { cairo in
+                let size = Double(diameter)
+                cairo_arc(cairo, size / 2, size / 2, size / 2, 0, 2 * .pi)
+                cairo_clip(cairo)
+                Overlay.paint(picture, on: cairo, width: size, height: size, covers: true)
+            }
         case .hand(let size): Overlay(width: size, height: size) { Marks.hand($0, size: Double(size)) }
         case .frozen(let size):
             Overlay(width: size, height: size / 2) { Marks.dots($0, width: Double(size), height: Double(size / 2)) }
@@ -168,8 +214,7 @@ public final class TextRenderer: Sendable {
                 }
                 let box = extents(layout)
                 return Overlay(width: box.width, height: box.height) { cairo in
-                    cairo_set_source_rgb(
-                        cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
+                    colour.set(on: cairo)
                     cairo_move_to(cairo, Double(-box.x), Double(-box.y))
                     pango_cairo_show_layout(cairo, layout)
                 }
@@ -184,7 +229,8 @@ public final class TextRenderer: Sendable {
     }
 
     private func label(
-        _ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ isMuted: Bool
+        _ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ isMuted: Bool,
+        _ paint: LabelPaint
     ) -> Overlay? {
         let height = (fontSize * 1.75 / 2).rounded() * 2
         let padding = fontSize * 0.55
@@ -200,11 +246,11 @@ public final class TextRenderer: Sendable {
             let width = 2 * padding + icon + (shows ? between + Double(box.width) : 0)
             return Overlay(width: Int(width.rounded(.up)), height: Int(height)) { cairo in
                 Marks.roundedRectangle(cairo, 0, 0, (width / 2).rounded(.up) * 2, height, radius: height * 0.3)
-                cairo_set_source_rgba(cairo, 0.05, 0.06, 0.08, 0.66)
+                paint.background.set(on: cairo, opacity: paint.opacity)
                 cairo_fill(cairo)
                 if isMuted { Marks.mutedMicrophone(cairo, x: padding, y: (height - icon) / 2, size: icon) }
                 guard shows else { return }
-                cairo_set_source_rgb(cairo, 1, 1, 1)
+                paint.colour.set(on: cairo)
                 cairo_move_to(
                     cairo, padding + icon + between - Double(box.x), ((height - Double(box.height)) / 2).rounded())
                 pango_cairo_show_layout(cairo, layout)
@@ -221,8 +267,7 @@ public final class TextRenderer: Sendable {
                 defer { cairo_path_destroy(outline) }
                 let colour = Colour.forName(name)
                 cairo_arc(cairo, diameter / 2, diameter / 2, diameter / 2, 0, 2 * .pi)
-                cairo_set_source_rgb(
-                    cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
+                colour.set(on: cairo)
                 cairo_fill(cairo)
                 cairo_set_source_rgb(cairo, 1, 1, 1)
                 // The ink is centred, not the line box, because initials have no descenders.

@@ -23,6 +23,8 @@ public struct TileAppearance: Sendable {
     public var isSpeaking: Bool
     public var isMuted: Bool
     public var handRaised: Bool
+    /// Shown instead of initials.
+    public var avatar: StillImage?
 
     public init(
         name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0,
@@ -50,6 +52,7 @@ struct Look: Equatable {
     var isSpeaking: Bool
     var isMuted: Bool
     var handRaised: Bool
+    var avatar: StillImage?
 
     init(_ appearance: TileAppearance) {
         let showsPicture = appearance.picture != nil && appearance.state != .avatar
@@ -62,5 +65,6 @@ struct Look: Equatable {
         isSpeaking = appearance.isSpeaking
         isMuted = appearance.isMuted
         handRaised = appearance.handRaised
+        avatar = showsPicture ? nil : appearance.avatar
     }
 }

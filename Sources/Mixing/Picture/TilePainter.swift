@@ -5,11 +5,25 @@ import Codecs
 struct TilePainter {
     /// The shorter side of the canvas, by which marks and labels are sized.
     let side: Int
-    let style: CompositorStyle
+    let style: TileStyle
     let text: TextRenderer
+    let corners: CornerMask
 
-    /// Draws the tile. Every pixel of it is written, so that nothing of an earlier drawing remains.
-    func paint(_ tile: Tile, _ appearance: TileAppearance, _ backdrop: inout Backdrop, on canvas: Picture) {
+    /// The bars beside pictures that are shown whole on request, such as screens.
+    private static let bars = Colour(0x0B0D10)
+
+    /// Draws a tile. Every pixel of it is written, so that nothing of an earlier drawing remains; outside of round
+    /// corners those that were there before are.
+    ///
+    /// - Parameter frame: where the tile is now, which may be on its way to its own frame.
+    func paint(
+        _ settled: Tile, in frame: PixelRectangle, _ appearance: TileAppearance, _ backdrop: inout Backdrop,
+        on canvas: Picture
+    ) {
+        var tile = settled
+        (tile.x, tile.y, tile.width, tile.height) = (frame.x, frame.y, frame.width, frame.height)
+        let radius = min(style.radiusPixels(side), frame.width / 4 * 2, frame.height / 4 * 2)
+        if radius > 0 { corners.keep(frame, radius: radius, from: canvas) }
         if let picture = appearance.picture, appearance.state != .avatar {
             place(picture, appearance.rotation, in: tile, &backdrop, on: canvas)
             if appearance.state == .frozen {
@@ -18,20 +32,29 @@ struct TilePainter {
                 blend(.frozen(size: min(size, 96)), centredIn: tile, on: canvas)
             }
         } else {
-            paintAvatar(appearance.name, tile, on: canvas)
+            paintAvatar(appearance, tile, isMoving: tile.frame != settled.frame, on: canvas)
         }
-        if appearance.isSpeaking { border(tile.frame, on: canvas) }
-        label(tile, appearance, on: canvas)
+        if let colour = appearance.isSpeaking ? style.speaking : style.border {
+            border(tile.frame, colour, radius, on: canvas)
+        }
+        if radius > 0, let outside = text.overlay(.outside(radius: radius)) {
+            corners.putBack(frame, radius: radius, outside: outside, on: canvas)
+        }
+        label(tile, settled, appearance, radius, on: canvas)
         if appearance.handRaised {
             let size = min(max(tile.height / 6, 18), side / 14) & ~1
             if let hand = text.overlay(.hand(size: size)) {
-                hand.blend(over: canvas, x: tile.x + tile.width - hand.width - inset, y: tile.y + inset)
+                let gap = inset(radius)
+                let isBelow = style.label.place == .topRight
+                hand.blend(
+                    over: canvas, x: tile.x + tile.width - hand.width - gap,
+                    y: isBelow ? tile.y + tile.height - hand.height - gap : tile.y + gap)
             }
         }
     }
 
     /// The distance of labels and marks from the tile's edge.
-    private var inset: Int { max(4, side / 90) & ~1 }
+    private func inset(_ radius: Int) -> Int { max(4, side / 90, radius * 2 / 5) & ~1 }
 
     // MARK: The picture
 
@@ -45,7 +68,7 @@ struct TilePainter {
             switch tile.fit {
             case .cover: true
             case .contain: lost < 0.01
-            case .auto: lost <= style.largestCrop
+            case .auto: lost <= TileFit.largestCrop
             }
         if covers {
             let crop = Scaler.coverCrop(
@@ -65,7 +88,7 @@ struct TilePainter {
         }
         let sides = sides(of: inner, in: tile.frame)
         if tile.fit == .contain {
-            for side in sides { canvas.fill(side, style.bars) }
+            for side in sides { canvas.fill(side, Self.bars) }
         } else {
             let ground = backdrop.picture(for: picture, rotation: rotation, width: tile.width, height: tile.height)
             for side in sides { canvas.copy(side, from: ground, originX: tile.x, originY: tile.y) }
@@ -90,30 +113,49 @@ struct TilePainter {
 
     // MARK: Labels and marks
 
-    private func paintAvatar(_ name: String, _ tile: Tile, on canvas: Picture) {
-        let colour = Colour.forName(name)
+    private func paintAvatar(_ appearance: TileAppearance, _ tile: Tile, isMoving: Bool, on canvas: Picture) {
+        let colour = Colour.forName(appearance.name)
         // The background is a darkened shade of the disc's colour.
         canvas.fill(
             tile.frame,
             Colour(red: 26 + colour.red / 12, green: 29 + colour.green / 12, blue: 34 + colour.blue / 12))
-        let diameter = min(Int(Double(min(tile.width, tile.height)) * 0.46), side / 3) & ~1
+        var diameter = min(Int(Double(min(tile.width, tile.height)) * 0.46), side / 3) & ~1
+        // On its way a tile has many sizes, and a disc is drawn for each.
+        if isMoving { diameter = diameter / 16 * 16 }
         guard diameter >= 8 else { return }
-        blend(.initials(name: name, diameter: diameter), centredIn: tile, on: canvas)
+        let key: TextRenderer.Key =
+            appearance.avatar.map { .avatar($0, diameter: diameter) }
+            ?? .initials(name: appearance.name, diameter: diameter)
+        blend(key, centredIn: tile, on: canvas)
     }
 
-    private func label(_ tile: Tile, _ appearance: TileAppearance, on canvas: Picture) {
+    /// Draws the label as it is in the tile's own frame, so that it is not drawn anew for each step on the way there.
+    private func label(
+        _ tile: Tile, _ settled: Tile, _ appearance: TileAppearance, _ radius: Int, on canvas: Picture
+    ) {
         guard tile.showsName && !appearance.name.isEmpty || appearance.isMuted else { return }
         // The label is readable in small tiles and modest in large ones.
         let scale = Double(side) / 720
-        let fontSize = TextRenderer.labelSize(
-            nearest: max(9, min(max(Double(tile.height) * 0.075, 13 * scale), 20 * scale)))
+        let wanted =
+            style.label.size.map { $0 * Double(side) }
+            ?? min(max(Double(settled.height) * 0.075, 13 * scale), 20 * scale)
+        let fontSize = TextRenderer.labelSize(nearest: max(9, wanted))
+        let gap = inset(radius)
         let key = TextRenderer.Key.label(
-            text: tile.showsName ? appearance.name : "", fontSize: fontSize, maxWidth: tile.width - 2 * inset,
-            isMuted: appearance.isMuted)
-        guard tile.width > 2 * inset + 2 * fontSize, tile.height > 2 * inset + 2 * fontSize,
-            let pill = text.overlay(key)
+            text: tile.showsName ? appearance.name : "", fontSize: fontSize, maxWidth: settled.width - 2 * gap,
+            isMuted: appearance.isMuted, paint: style.label.paint)
+        guard settled.width > 2 * gap + 2 * fontSize, settled.height > 2 * gap + 2 * fontSize,
+            let pill = text.overlay(key), pill.width <= tile.width - 2 * gap, pill.height <= tile.height - 2 * gap
         else { return }
-        pill.blend(over: canvas, x: tile.x + inset, y: tile.y + tile.height - pill.height - inset)
+        let free = tile.width - pill.width
+        let x =
+            switch style.label.place {
+            case .topLeft, .bottomLeft: gap
+            case .top, .bottom: free / 2 & ~1
+            case .topRight, .bottomRight: free - gap
+            }
+        let y = style.label.place.isTop ? gap : tile.height - pill.height - gap
+        pill.blend(over: canvas, x: tile.x + x, y: tile.y + y)
     }
 
     private func blend(_ key: TextRenderer.Key, centredIn tile: Tile, on canvas: Picture) {
@@ -125,33 +167,26 @@ struct TilePainter {
             y: tile.y + (tile.height - overlay.height) / 2 & ~1)
     }
 
-    /// Draws the border inside the tile, 4 pixels wide on a canvas whose shorter side has 720. The width is even, so that chroma and
-    /// luma end at the same pixel.
-    private func border(_ frame: PixelRectangle, on canvas: Picture) {
-        let thickness = max(2, side / 360 * 2)
+    /// Draws the border inside the tile.
+    private func border(_ frame: PixelRectangle, _ colour: Colour, _ radius: Int, on canvas: Picture) {
+        let thickness = style.borderPixels(side)
         guard frame.width > 2 * thickness, frame.height > 2 * thickness else { return }
         let bottom = frame.y + frame.height - thickness
-        canvas.fill(PixelRectangle(x: frame.x, y: frame.y, width: frame.width, height: thickness), style.speaking)
-        canvas.fill(PixelRectangle(x: frame.x, y: bottom, width: frame.width, height: thickness), style.speaking)
-        canvas.fill(PixelRectangle(x: frame.x, y: frame.y, width: thickness, height: frame.height), style.speaking)
+        canvas.fill(PixelRectangle(x: frame.x, y: frame.y, width: frame.width, height: thickness), colour)
+        canvas.fill(PixelRectangle(x: frame.x, y: bottom, width: frame.width, height: thickness), colour)
+        canvas.fill(PixelRectangle(x: frame.x, y: frame.y, width: thickness, height: frame.height), colour)
         canvas.fill(
             PixelRectangle(x: frame.x + frame.width - thickness, y: frame.y, width: thickness, height: frame.height),
-            style.speaking)
-    }
-}
-
-extension Picture {
-    /// Copies a rectangle with even sides from `source`, whose origin is at (`originX`, `originY`) of this picture.
-    fileprivate func copy(_ area: PixelRectangle, from source: Picture, originX: Int, originY: Int) {
-        guard area.width > 0, area.height > 0 else { return }
-        for row in area.y..<area.y + area.height {
-            (y + row * yStride + area.x).update(
-                from: source.y + (row - originY) * source.yStride + area.x - originX, count: area.width)
+            colour)
+        guard radius > 0, let ring = text.overlay(.ring(radius: radius, thickness: thickness, colour: colour)) else {
+            return
         }
-        for row in area.y / 2..<(area.y + area.height) / 2 {
-            let (from, x) = (row - originY / 2, (area.x - originX) / 2)
-            (u + row * uStride + area.x / 2).update(from: source.u + from * source.uStride + x, count: area.width / 2)
-            (v + row * vStride + area.x / 2).update(from: source.v + from * source.vStride + x, count: area.width / 2)
+        for (x, y) in [(frame.x, frame.y), (frame.x + frame.width - radius, frame.y)] {
+            for top in [y, frame.y + frame.height - radius] {
+                ring.blend(
+                    over: canvas, x: x == frame.x ? x : x - radius, y: top == frame.y ? top : top - radius,
+                    inside: PixelRectangle(x: x, y: top, width: radius, height: radius))
+            }
         }
     }
 }

@@ -107,7 +107,8 @@ package final class MixView: Sendable {
         let people = Dictionary(scene.people.map { ($0.id, $0) }) { first, _ in first }
         var trace = PictureTrace(composed: MonotonicClock.now())
         let changed = canvas.value.compositor.compose(
-            canvas.value.arrangement.arranged, words: canvas.value.clock.words(room: scene.room, at: time(nil))
+            canvas.value.arrangement.arranged, words: canvas.value.clock.words(room: scene.room, at: time(nil)),
+            at: tick
         ) { id in
             let view = intakes[id]?.view(at: tick)
             if let view, let origin = view.origin,
@@ -136,7 +137,11 @@ package final class MixView: Sendable {
     /// Arranges the tiles anew when the members, the speaker or the layout changed.
     private func arrange(_ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void) {
         let moved = canvas.value.arrangement.follow(scene) { intakes[$0]?.aspectRatio ?? 16.0 / 9 }
-        if let layout = canvas.value.arrangement.layout { canvas.value.compositor.background = layout.background }
+        if let layout = canvas.value.arrangement.layout {
+            canvas.value.compositor.background = layout.background
+            canvas.value.compositor.style = layout.style
+        }
+        canvas.value.compositor.transition = overload.level == .none ? scene.transition : .zero
         guard moved else { return }
         canvas.value.composed.removeAll(keepingCapacity: true)
         published.withLock { $0 = canvas.value.arrangement.info(width: format.width, height: format.height) }
@@ -169,11 +174,13 @@ package final class MixView: Sendable {
         let state = MixView.state(
             age: view?.age, hasPicture: view?.picture != nil, sendsVideo: person?.sendsVideo ?? false,
             isPresenting: person?.isPresenting ?? false)
-        return TileAppearance(
+        var appearance = TileAppearance(
             name: person?.name ?? "", picture: state == .avatar ? nil : view?.picture,
             rotation: view?.rotation ?? .none,
             pictureGeneration: view?.generation ?? 0, state: state, isSpeaking: person?.isSpeaking ?? false,
             isMuted: person?.isMuted ?? false, handRaised: person?.hand ?? false)
+        appearance.avatar = person?.avatar
+        return appearance
     }
 
     func close() {

@@ -1,3 +1,4 @@
+package import Codecs
 package import Mixing
 package import Peer
 
@@ -27,6 +28,7 @@ package struct Scene: Sendable {
         package var role = LayoutMember.Role.participant
         /// The identity in the participant's token.
         package var externalID: String?
+        package var avatar: StillImage?
         /// Ascending in the order of pins and of the beginnings of presentations.
         package var pinOrder = 0
         package var presentOrder = 0
@@ -92,6 +94,8 @@ package struct Scene: Sendable {
     package var loudnessRanks: [String: Int] = [:]
     /// The room's name, as its picture shows it.
     package var room = ""
+    /// How long tiles take to move to new places; zero: they are there at once.
+    package var transition = Duration.zero
 
     package init(
         width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View],

@@ -65,6 +65,14 @@ import Testing
                 "x.json:2:49: the placeholder \"{rom}\"; did you mean \"{room}\"?"
             ),
             (
+                "HEAD\"border\": {\"radius\": 3}, \"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}]}",
+                "x.json:2:22: \"radius\" is 3; use 0 to 0.2: it is a fraction of the canvas"
+            ),
+            (
+                "HEAD\"rules\": [{\"regions\": [{\"kind\": \"image\", \"file\": \"a.svg\"}]}]}",
+                "x.json:2:50: the file \"a.svg\"; name a PNG or JPEG file of the same directory: letters, digits, '.', '_' and '-'"
+            ),
+            (
                 "HEAD\"order\": \"nam\", \"rules\": [{\"regions\": [{\"kind\": \"slot\"}]}]}",
                 "x.json:2:10: \"order\" is \"nam\"; did you mean \"name\"?"
             ),
@@ -102,10 +110,13 @@ import Testing
             return Set(members.map(\.key))
         }
         #expect(keys(root) == Set(LayoutDecoder.layoutKeys))
+        #expect(keys(root["properties"]?["border"]) == Set(LayoutDecoder.borderKeys))
+        #expect(keys(root["properties"]?["label"]) == Set(LayoutDecoder.labelKeys))
         for (name, expected) in [
             ("rule", LayoutDecoder.ruleKeys), ("condition", LayoutDecoder.conditionKeys),
             ("slot", RegionDecoder.slotKeys), ("grid", RegionDecoder.gridKeys), ("strip", RegionDecoder.stripKeys),
-            ("text", RegionDecoder.textKeys), ("reservation", RegionDecoder.reservationKeys),
+            ("text", RegionDecoder.textKeys), ("image", RegionDecoder.imageKeys),
+            ("reservation", RegionDecoder.reservationKeys),
         ] {
             #expect(keys(root["$defs"]?[name]) == Set(expected), "\(name)")
         }

@@ -1,3 +1,4 @@
+import Codecs
 import Testing
 
 @testable import Mixing
@@ -33,6 +34,17 @@ import Testing
                 let shown = min(screen.width, screen.height * 16 / 9)
                 #expect(Double(shown) >= (name == "grid" ? 0 : 0.7) * Double(width), "\(count) people")
             }
+        }
+    }
+
+    @Test("The page on layouts has a picture of each, wide and upright", arguments: LayoutLibrary.builtInNames)
+    func pictures(name: String) throws {
+        let folder = ShippedLayouts.path("x").replacing("/layouts/x.json", with: "/Sources/Mixing/Mixing.docc/")
+        let page = try #require(LayoutLibrary.read(folder + "Layouts.md").map { String(decoding: $0, as: UTF8.self) })
+        for (file, width, height) in [("\(name).png", 480, 270), ("\(name)-portrait.png", 180, 320)] {
+            #expect(page.contains("(Resources/\(file))"))
+            let picture = try Picture.load(path: folder + "Resources/" + file)
+            #expect((picture.width, picture.height) == (width, height))
         }
     }
 

@@ -88,4 +88,41 @@ import Testing
             ("Anna Maria Kovács", "AK"), ("madonna", "M"), ("山田 太郎", "山"), ("ليلى حداد", "ل"), ("", "?"), ("  ", "?"),
         ])
     func initials(name: String, expected: String) { #expect(TextRenderer.initials(of: name) == expected) }
+
+    /// How many pixels of an overlay have a colour.
+    private func colouredPixels(_ overlay: Overlay) -> Int {
+        let canvas = Picture(width: overlay.width, height: overlay.height)
+        canvas.fill(y: 128, u: 128, v: 128)
+        overlay.blend(over: canvas, x: 0, y: 0)
+        return (0..<canvas.chromaHeight).reduce(0) { sum, row in
+            sum
+                + (0..<canvas.chromaWidth).count { column in
+                    let (u, v) = (canvas.u[row * canvas.uStride + column], canvas.v[row * canvas.vStride + column])
+                    return max(abs(Int(u) - 128), abs(Int(v) - 128)) > 24
+                }
+        }
+    }
+
+    @Test("Emoji in names and initials are drawn in colour", arguments: ["🚀 Rocket", "Zoë 🇩🇪", "👩‍🚀", "❤️ Ada", "李🍀"])
+    func emoji(name: String) throws {
+        let label = try #require(
+            TextRenderer.shared.overlay(.label(text: name, fontSize: 20, maxWidth: 400, isMuted: false)))
+        #expect(TextRenderer.shared.unknownGlyphCount(in: name) == 0)
+        #expect(colouredPixels(label) >= 20)
+        #expect(label.width < 200, "joined characters are one picture")
+        let plain = try #require(
+            TextRenderer.shared.overlay(.label(text: "Ada", fontSize: 20, maxWidth: 400, isMuted: false)))
+        #expect(colouredPixels(plain) == 0)
+        let only = try #require(
+            TextRenderer.shared.overlay(.line(text: "🚀", fontSize: 64, maxWidth: 400, colour: Colour(0))))
+        #expect(colouredPixels(only) > 200)
+    }
+
+    @Test(
+        "Without a font for emoji a name is drawn without them",
+        arguments: [
+            ("🚀 Rocket", "Rocket"), ("Zoë 🇩🇪 Bär", "Zoë Bär"), ("李🍀", "李"), ("🚀🚀", nil), ("Ada 1 ©", nil),
+            ("1️⃣ Ada", "Ada"), ("नमस्ते", nil),
+        ])
+    func emojiFallback(name: String, expected: String?) { #expect(Emoji.without(name) == expected) }
 }

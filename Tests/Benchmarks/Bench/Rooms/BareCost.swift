@@ -16,7 +16,7 @@ struct Place: Hashable, Sendable {
         crop = PixelRectangle(x: 0, y: 0, width: width, height: height)
         target = tile
         let shape = Double(width) / Double(height), wanted = Double(tile.width) / Double(tile.height)
-        if 1 - min(shape, wanted) / max(shape, wanted) <= CompositorStyle().largestCrop {
+        if 1 - min(shape, wanted) / max(shape, wanted) <= TileFit.largestCrop {
             crop = Scaler.coverCrop(width: width, height: height, targetWidth: tile.width, targetHeight: tile.height)
         } else if shape < wanted {
             target.width = Int(Double(tile.height) * shape / 2) * 2
