@@ -30,6 +30,7 @@ public final class Conference: Sendable {
     let control = ControlThread()
     let statistics = ServerStatistics()
     private let layoutService: LayoutService
+    let avatars: AvatarService
     private let snapshots: Snapshots
     private let logger: Logger
     var registry: RoomRegistry { roomService.registry }
@@ -53,8 +54,10 @@ public final class Conference: Sendable {
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
         for fault in layouts.poll().faults { logger.warning("\(fault)") }
         let standard = configuration.rooms.settings
-        let named = [standard.layout, standard.onPresent.layout].compactMap { $0 }
-        for name in named + standard.views.values.compactMap(\.layout) where layouts[name] == nil {
+        let named =
+            [standard.layout, standard.onPresent.layout].compactMap { $0 } + standard.views.values.compactMap(\.layout)
+            + configuration.rooms.presets.layouts
+        for name in named where layouts[name] == nil {
             throw .unknownLayout(name)
         }
         let log = RoomLog(logger)
@@ -68,6 +71,8 @@ public final class Conference: Sendable {
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
         moderation = ModerationService(rooms: roomService, seats: seats, waiting: waiting)
+        avatars = AvatarService(
+            AvatarStore(directory: configuration.avatarsDirectory, logger: logger), rooms: roomService)
         layoutService = LayoutService(
             layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger)
         recordingService = RecordingService(
@@ -208,6 +213,7 @@ public final class Conference: Sendable {
         _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
         let joined = try seats.join(request, events: events)
+        avatars.take(request.avatar, for: joined.id, in: request.room)
         if joined.startsRecording {
             // The join does not wait for the disk.
             Task { [self] in
@@ -278,6 +284,30 @@ public final class Conference: Sendable {
     public func layouts() -> [LayoutInfo] { layoutService.all }
 
     /// Adds or replaces a layout at run time, after the same checks as a file's. Rooms that use it change at once.
+    /// Gives a participant the avatar of a PNG or JPEG file; nil takes it away.
+    public func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
+        try await avatars.set(file, of: id, in: room)
+    }
+
+    /// A participant's avatar as PNG, at most 256 pixels wide and high.
+    public func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] {
+        try await avatars.png(of: id, in: room)
+    }
+
+    /// Stores an avatar for joins that name it (`JoinRequest.avatar`).
+    public func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError) {
+        try await avatars.store.store(file, as: name)
+    }
+
+    /// The file of a stored avatar.
+    public func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8] {
+        try await avatars.store.file(name)
+    }
+
+    public func deleteStoredAvatar(_ name: String) async throws(ConferenceError) {
+        try await avatars.store.delete(name)
+    }
+
     public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
         try layoutService.put(name, json: json)
     }

@@ -67,6 +67,7 @@ struct Endpoints: Sendable {
         table.addMeeting(conference, links: links)
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
+        table.addAvatars(conference)
         table.addSignalling()
         table.addWHIP(whip)
         for family in families { family.addRoutes(to: &table) }

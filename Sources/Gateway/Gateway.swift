@@ -179,7 +179,10 @@ public struct Gateway: Sendable {
     private func startFault(_ error: ConferenceError) -> ConfigurationFault {
         if case .unknownLayout(let name) = error {
             let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
-            let key = name == configuration.rooms.settings.layout ? "rooms.layout" : "rooms.onPresent"
+            let settings = configuration.rooms.settings
+            let key =
+                name == settings.layout
+                ? "rooms.layout" : name == settings.onPresent.layout ? "rooms.onPresent" : "rooms.presets"
             return ConfigurationFault(key: key, value: name, what: error.message + " " + allowed)
         }
         return ConfigurationFault(

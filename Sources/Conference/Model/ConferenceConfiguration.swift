@@ -10,6 +10,8 @@ public struct ConferenceConfiguration: Sendable {
     public var recording = Recording()
     public var pictures = Pictures()
     public var limits = Limits()
+    /// The directory of stored avatars; created with the first of them.
+    public var avatarsDirectory = "data/avatars"
     /// The directory of `NAME.json` layouts; read at start and watched.
     public var layoutsDirectory = "layouts"
     /// The server's URL as clients know it, such as `https://meet.example`, for links in messages; empty: unknown.
@@ -46,6 +48,8 @@ public struct ConferenceConfiguration: Sendable {
         public var emptyTimeout: Duration = .seconds(30)
         /// Whether a join creates the room, or only `createRoom` does.
         public var create = Creation.onJoin
+        /// The settings of new rooms by their names.
+        public var presets = RoomPresets()
         public init() {}
     }
 

@@ -57,6 +57,8 @@ public struct JoinRequest: Hashable, Sendable {
     /// Whether a view that cannot be shown now (a limit, overload) refuses the join; otherwise it gets `main`.
     public var insistsOnView = false
     public var kind: Kind
+    /// The name of the stored avatar in the token; nil: none.
+    public var avatar: String?
     /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
     public var asParticipant: String?
     public var media = MediaPreferences()

@@ -1,4 +1,5 @@
 import Basics
+import Codecs
 import RoomMedia
 
 /// One seat of a room.
@@ -30,6 +31,7 @@ struct Member: Hashable, Sendable {
     var pinOrder: Int?
     var volume = 1.0
 
+    var avatar: StillImage?
     /// The identity in the token of the join.
     var externalID: String?
 

@@ -1,4 +1,5 @@
 import Basics
+import Codecs
 import Foundation
 import RoomMedia
 
@@ -392,6 +393,10 @@ struct Room: Sendable {
     mutating func change(_ change: RoomSettingsChange) throws(ConferenceError) {
         try settings.apply(change)
         if let layout = change.layout { setLayout(layout) }
+    }
+
+    mutating func setAvatar(_ picture: StillImage?, of id: String) throws(ConferenceError) {
+        members[try index(id)].avatar = picture
     }
 
     // MARK: - Speakers

@@ -25,6 +25,8 @@ public struct RoomSettings: Hashable, Sendable {
     public var maxViewers = 500
     /// The named views beside `main`, by their names. `portrait` exists without an entry, too.
     public var views: [String: ViewSettings] = [:]
+    /// How long tiles take to move to new places; zero: they are there at once.
+    public var transition = Duration.milliseconds(200)
 
     public init() {}
 

@@ -46,6 +46,7 @@ final class RoomService: Sendable {
         if media.overload.refusesRooms { throw .overloaded }
         guard Names.isRoom(id) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         var settings = configuration.rooms.settings
+        if let preset = configuration.rooms.presets.change(for: id) { try settings.apply(preset) }
         try settings.apply(change)
         return try registry.room(id, for: client) {
             let room = Room(id: id, settings: settings, createdAt: Date(), at: MonotonicClock.now())

@@ -136,6 +136,7 @@ struct RoomSlot {
         for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
         for (rank, id) in room.loudest.enumerated() { scene.loudnessRanks[id] = rank }
         scene.room = room.id
+        scene.transition = room.settings.transition
         for member in room.members {
             var person = Scene.Person(
                 id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
@@ -146,6 +147,7 @@ struct RoomSlot {
                 gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id)
             person.role = LayoutMember.Role(rawValue: member.role.rawValue) ?? .participant
             person.externalID = member.externalID
+            person.avatar = member.avatar
             person.pinOrder = member.pinOrder ?? 0
             person.presentOrder = member.presentOrder
             scene.people.append(person)

@@ -16,6 +16,7 @@ extension ConferenceConfiguration {
         audio = settings.audio.mix
         recording = settings.recording.files
         pictures.directory = settings.doors.directory + "/pictures"
+        avatarsDirectory = settings.doors.directory + "/avatars"
         pictures.maxBytes = settings.doors.pictureBytes
         publicURL = settings.http.publicURL
         limits = settings.limits.conference

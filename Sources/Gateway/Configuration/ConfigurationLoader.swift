@@ -131,8 +131,8 @@ public struct ConfigurationLoader {
     private mutating func apply(_ raw: RawSetting, to key: ConfigurationKey, named name: String, place: String?) {
         guard !key.apply(raw, &configuration) else { return }
         let value = key.isSecret ? nil : raw.text
-        faults.append(
-            ConfigurationFault(key: name, value: value, what: "not allowed; allowed is " + key.allowed, place: place))
+        let what = key.explain(raw) ?? "not allowed; allowed is " + key.allowed
+        faults.append(ConfigurationFault(key: name, value: value, what: what, place: place))
     }
 
     private func unknown(_ name: String, value: RawSetting?, among known: [String], place: String) -> ConfigurationFault

@@ -34,6 +34,8 @@ struct ConfigurationRule<Value: Sendable>: Sendable {
     let allowed: String
     /// Accepts a comma-separated line from the environment.
     var isList = false
+    /// The fault of a value in words; nil: that it is not allowed.
+    var explain: @Sendable (RawSetting) -> String? = { _ in nil }
     let read: @Sendable (RawSetting) -> Value?
 }
 

@@ -10,6 +10,8 @@ struct ConfigurationKey: Sendable {
     let isList: Bool
     /// Its value is never printed.
     let isSecret: Bool
+    /// See `ConfigurationRule.explain`.
+    let explain: @Sendable (RawSetting) -> String?
     /// Returns false and leaves the configuration unchanged if the value is not allowed.
     let apply: @Sendable (RawSetting, inout TesseraConfiguration) -> Bool
 
@@ -22,6 +24,7 @@ struct ConfigurationKey: Sendable {
         allowed = rule.allowed
         isList = rule.isList
         isSecret = secret
+        explain = rule.explain
         apply = { raw, configuration in
             if raw == .null { return true }
             guard let value = rule.read(raw) else { return false }
@@ -89,6 +92,9 @@ enum ConfigurationSchema {
             "rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
         ConfigurationKey("rooms.views", \.rooms.settings.views, .views),
+        ConfigurationKey("rooms.presets", \.rooms.presets, .presets, secret: true),
+        ConfigurationKey(
+            "rooms.transition", \.rooms.settings.transition, .duration(.zero...(.seconds(2)), "at most 2s")),
         ConfigurationKey(
             "video.codecs", \.video.codecs,
             .list(of: .choice, "a list of h264 and vp8, the preferred one first", count: 1...2)),
@@ -162,7 +168,7 @@ enum ConfigurationSchema {
     /// Whether keys begin with `path.`, so that its value must be a mapping.
     static func isSection(_ path: String) -> Bool { keys.contains { $0.path.hasPrefix(path + ".") } }
 
-    private static let onPresent = ConfigurationRule<OnPresent>(allowed: "the name of a layout, or off") { raw in
+    static let onPresent = ConfigurationRule<OnPresent>(allowed: "the name of a layout, or off") { raw in
         guard case .scalar(let text, _) = raw else { return nil }
         return OnPresent(text)
     }

@@ -12,6 +12,8 @@ struct TokenClaims: JWTPayload, Equatable {
     var role: String?
     /// The holder's identity: joins with the same one count together, apart from others of the address.
     var sub: String?
+    /// The name of the holder's stored avatar (`PUT /api/avatars/{name}`).
+    var avatar: String?
     /// A token without an expiry is refused, since it would open the room for ever to anyone who finds it.
     var exp: ExpirationClaim?
     var nbf: NotBeforeClaim?
@@ -112,6 +114,7 @@ struct JoinAuthorizer: Sendable {
         }
         request.roleIsProven = true
         request.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+        request.avatar = claims.avatar.flatMap { Avatars.isName($0) ? $0 : nil }
         return request
     }
 }

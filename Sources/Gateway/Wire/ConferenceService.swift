@@ -30,6 +30,12 @@ protocol ConferenceService: Sendable {
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
 
+    func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
+    func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]
+    func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError)
+    func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8]
+    func deleteStoredAvatar(_ name: String) async throws(ConferenceError)
+
     func layouts() -> [LayoutInfo]
     func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
     func deleteLayout(_ name: String) throws(ConferenceError)

@@ -142,6 +142,13 @@ final class FakeConference: ConferenceService {
     }
 
     func layouts() -> [LayoutInfo] { [LayoutInfo(name: "grid", description: "all")] }
+    func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
+        note("avatar \(id) \(file?.count ?? 0)")
+    }
+    func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] { [1] }
+    func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError) { note("store avatar \(name)") }
+    func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8] { [1] }
+    func deleteStoredAvatar(_ name: String) async throws(ConferenceError) { note("delete avatar \(name)") }
     func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
         if json.first != UInt8(ascii: "{") { throw .badLayout(["grid.json:1:1: no object; write one"]) }
     }

@@ -85,6 +85,19 @@ import Testing
             unknown.status == 400 && unknown.code == "unknown_layout", "the room is there; what the body names is not")
     }
 
+    @Test func `avatars are set, read and deleted, and a long file is refused`() async throws {
+        let host = await Host()
+        for path in ["/api/rooms/r/participants/p1/avatar", "/api/avatars/anna"] {
+            #expect(try await host.ask(.put, path, body: "picture").status == 204)
+            #expect(try await host.ask(.get, path).status == 200)
+            #expect(try await host.ask(.delete, path).status == 204)
+            let long = String(repeating: "x", count: Avatars.maxBytes + 1)
+            #expect(try await host.ask(.put, path, body: long).status == 413)
+        }
+        #expect(host.service.asked.contains("avatar p1 7") && host.service.asked.contains("store avatar anna"))
+        #expect(host.service.asked.contains("avatar p1 0") && host.service.asked.contains("delete avatar anna"))
+    }
+
     @Test func `recordings start, pause, stop`() async throws {
         let host = await Host()
         let started = try await host.ask(.post, "/api/rooms/r/recordings")

@@ -1,9 +1,9 @@
 import Basics
-import Conference
 import Foundation
 import RoomMedia
 import Testing
 
+@testable import Conference
 @testable import Gateway
 
 @Suite struct ConfigurationLoaderTests {
@@ -151,6 +151,24 @@ import Testing
             "rooms:\n  width: 641",
             "rooms.width: 641: not allowed; allowed is an even number from 160 to 3840 (t.yaml:2)"
         ),
+        (
+            "rooms: {transition: 1m}",
+            "rooms.transition: 1m: not allowed; allowed is a duration such as 500ms, 10s, 5m or 24h, at most 2s (t.yaml:1)"
+        ),
+        (
+            "rooms: {presets: {a: {}, 'board-*': {pin: '12', widht: 640}}}",
+            "rooms.presets: board-*: widht: there is no such key; did you mean width?; allowed are "
+                + PresetReader.keys.joined(separator: ", ") + " (t.yaml:1)"
+        ),
+        (
+            "rooms: {presets: {a: {width: 641}}}",
+            "rooms.presets: a: width: not allowed; allowed is an even number from 160 to 3840 (t.yaml:1)"
+        ),
+        (
+            "rooms: {presets: {a/b: {}}}",
+            "rooms.presets: a/b: a room's name, or a pattern with *, has \(Names.roomRule) (t.yaml:1)"
+        ),
+        ("rooms: {presets: {a: {pin: x}}}", "rooms.presets: a: pin: \(RoomPIN.rule), or nothing (t.yaml:1)"),
         ("rooms: {create: never}", "rooms.create: never: not allowed; allowed is onJoin or api (t.yaml:1)"),
         ("media: {tcp: maybe}", "media.tcp: maybe: not allowed; allowed is true or false (t.yaml:1)"),
         ("width: 640", "width: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
@@ -258,4 +276,24 @@ import Testing
 
     @Test(arguments: ["", "s", "10", "-1s", "1e3s", "nan s", "infs", "1 s", "0x1s", "999999999999999999h"])
     func `invalid durations`(text: String) { #expect(Duration(setting: text) == nil) }
+
+    @Test func `a preset has the members of PUT rooms`() throws {
+        #expect(Set(PresetReader.keys) == Set(RoomSettingsChange.keys))
+        let settings = try load(
+            """
+            rooms:
+              presets:
+                board: { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, locked: true,
+                  layoutLocked: true, admit: moderator, pin: 4711, maxParticipants: 7, maxViewers: 9 }
+                "class-*":
+            """)
+        let changed = try #require(settings.rooms.presets.change(for: "board"))
+        var expected = RoomSettingsChange()
+        (expected.layout, expected.onPresent, expected.width, expected.height) = ("speaker", .off, 640, 360)
+        (expected.framesPerSecond, expected.locked, expected.layoutLocked) = (15, true, true)
+        (expected.admit, expected.pin, expected.maxParticipants, expected.maxViewers) = (.moderator, "4711", 7, 9)
+        #expect(changed == expected)
+        #expect(settings.rooms.presets.change(for: "class-2") == RoomSettingsChange())
+        #expect(settings.rooms.presets.change(for: "other") == nil)
+    }
 }

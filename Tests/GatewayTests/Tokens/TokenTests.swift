@@ -30,6 +30,9 @@ import Testing
         #expect(demand.client.identity == nil)
         let known = try await admit(TokenClaims(room: "r", sub: "user-7", exp: .init(value: .distantFuture)))
         #expect(known.client.identity == "user-7")
+        let pictured = try await admit(TokenClaims(room: "r", avatar: "anna.png", exp: later))
+        #expect(pictured.avatar == "anna.png")
+        #expect(try await admit(TokenClaims(room: "r", avatar: "https://x.example/a.png", exp: later)).avatar == nil)
         let claimed = JoinRequest(room: "r", name: "A", role: .moderator)
         #expect(
             try await JoinAuthorizer(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed,
