@@ -181,8 +181,13 @@ public struct Gateway: Sendable {
             let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
             let settings = configuration.rooms.settings
             let key =
-                name == settings.layout
-                ? "rooms.layout" : name == settings.onPresent.layout ? "rooms.onPresent" : "rooms.presets"
+                if name == settings.layout {
+                    "rooms.layout"
+                } else if name == settings.onPresent.layout {
+                    "rooms.onPresent"
+                } else {
+                    settings.views.values.contains { $0.layout == name } ? "rooms.views" : "rooms.presets"
+                }
             return ConfigurationFault(key: key, value: name, what: error.message + " " + allowed)
         }
         return ConfigurationFault(

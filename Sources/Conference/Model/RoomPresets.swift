@@ -29,7 +29,12 @@ public struct RoomPresets: Hashable, Sendable {
     }
 
     /// The layouts that presets name.
-    var layouts: [String] { presets.flatMap { [$0.change.layout, $0.change.onPresent?.layout].compactMap { $0 } } }
+    var layouts: [String] {
+        presets.flatMap { preset in
+            [preset.change.layout, preset.change.onPresent?.layout].compactMap { $0 }
+                + preset.change.views.values.compactMap { $0?.layout }
+        }
+    }
 
     /// The settings for a room: those of its own name, otherwise of the first pattern that matches it.
     func change(for room: String) -> RoomSettingsChange? {

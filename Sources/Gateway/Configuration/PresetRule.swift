@@ -26,7 +26,7 @@ enum PresetReader {
     /// The members of a preset: those of `PUT /api/rooms/{room}` (a test compares them).
     static let keys = [
         "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
-        "maxParticipants", "maxViewers",
+        "maxParticipants", "maxViewers", "views",
     ]
 
     static func read(_ raw: RawSetting) throws(Fault) -> RoomPresets {
@@ -77,6 +77,9 @@ enum PresetReader {
             case "pin": change.pin = try value(.text(RoomPIN.rule))
             case "maxParticipants": change.maxParticipants = try value(.integer(allowed.maxParticipants))
             case "maxViewers": change.maxViewers = try value(.integer(allowed.maxViewers))
+            case "views":
+                let views = try value(ConfigurationRule<[String: ViewSettings]>.views)
+                change.views = views.mapValues { Optional($0) }
             default:
                 let hint = Spelling.nearest(setting.key, among: keys).map { "; did you mean \($0)?" } ?? ""
                 throw Fault(text: "\(name): there is no such key\(hint); allowed are \(keys.joined(separator: ", "))")

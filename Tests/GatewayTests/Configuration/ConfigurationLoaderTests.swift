@@ -284,7 +284,8 @@ import Testing
             rooms:
               presets:
                 board: { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, locked: true,
-                  layoutLocked: true, admit: moderator, pin: 4711, maxParticipants: 7, maxViewers: 9 }
+                  layoutLocked: true, admit: moderator, pin: 4711, maxParticipants: 7, maxViewers: 9,
+                  views: { guests: { layout: grid } } }
                 "class-*":
             """)
         let changed = try #require(settings.rooms.presets.change(for: "board"))
@@ -292,6 +293,9 @@ import Testing
         (expected.layout, expected.onPresent, expected.width, expected.height) = ("speaker", .off, 640, 360)
         (expected.framesPerSecond, expected.locked, expected.layoutLocked) = (15, true, true)
         (expected.admit, expected.pin, expected.maxParticipants, expected.maxViewers) = (.moderator, "4711", 7, 9)
+        var guests = ViewSettings()
+        guests.layout = "grid"
+        expected.views = ["guests": guests]
         #expect(changed == expected)
         #expect(settings.rooms.presets.change(for: "class-2") == RoomSettingsChange())
         #expect(settings.rooms.presets.change(for: "other") == nil)
