@@ -10,6 +10,8 @@ final class VP8Encoder: VideoEncoder {
     private let settings: UnsafeMutablePointer<vpx_codec_enc_cfg_t>
     private let image: UnsafeMutablePointer<vpx_image_t>
     private var settingsChanged = false
+    /// Pictures so far, for the time of stills.
+    private var stills: Int64 = 0
     private var firstTimestamp: Int64?
     private var lastTimestamp = Int64.min
     /// The next frame's index in the pattern base, upper, base, upper …
@@ -94,8 +96,10 @@ final class VP8Encoder: VideoEncoder {
         try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, maxIntraPercent)
     }
 
-    /// The largest keyframe in per cent of an average frame: half of the buffer, as libwebrtc sets it.
+    /// The largest keyframe in per cent of an average frame: half of the buffer, as libwebrtc sets it. Of stills every
+    /// frame is one, and has no more than its share.
     private var maxIntraPercent: Int32 {
+        if configuration.framesPerSecond <= 1 { return 100 }
         let frames = configuration.bufferDuration.inSeconds * 1.2 * configuration.framesPerSecond
         return Int32(max(frames * 0.5 * 100, 300))
     }
@@ -159,7 +163,11 @@ final class VP8Encoder: VideoEncoder {
         firstTimestamp = start
         wrap(picture)
         let duration = UInt(Double(Self.clock) / configuration.framesPerSecond)
-        guard cvpx_encode_realtime(context, image, timestamp - start, duration, flags) == VPX_CODEC_OK else {
+        // libvpx gives a frame the bits of all the time since the last one. Stills come seldom, and have those of one
+        // frame's duration.
+        let time = configuration.framesPerSecond <= 1 ? stills * Int64(duration) : timestamp - start
+        stills += 1
+        guard cvpx_encode_realtime(context, image, time, duration, flags) == VPX_CODEC_OK else {
             throw .failed(operation: "VP8 encoder", reason: reason)
         }
         let frame = take(timestamp: timestamp, layer: layer)

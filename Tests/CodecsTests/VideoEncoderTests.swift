@@ -51,6 +51,23 @@ import Testing
         #expect(encoder.configuration.bitRate == .kilobits(800))
     }
 
+    /// As `Rendition` makes them: keyframes alone, 3.5 s apart, each with the bits of one second.
+    @Test(
+        "A still has no more bits than it is given, and most of them after a few", arguments: VideoCodec.allCases,
+        [21, 30, 60] as [Int])
+    func stills(codec: VideoCodec, kilobits: Int) throws {
+        let encoder = try makeVideoEncoder(
+            VideoEncoderConfiguration(
+                codec: codec, width: 320, height: 180, framesPerSecond: 1, bitRate: .kilobits(kilobits)))
+        let sizes = try (0..<12).map { index in
+            let picture = scene(index * 40, width: 320, height: 180)
+            return try encoder.encode(picture, timestamp: Int64(index) * 315_000, forceKeyframe: true)?.data.count ?? 0
+        }
+        let shares = sizes.map { Double($0 * 8) / Double(kilobits * 1000) }
+        #expect(shares.allSatisfy { $0 <= 1.1 }, "\(codec) \(kilobits): \(shares)")
+        #expect(shares.suffix(4).allSatisfy { $0 >= 0.4 }, "\(codec) \(kilobits): \(shares)")
+    }
+
     @Test("Half as many frames get twice the bits each", arguments: VideoCodec.allCases)
     func frameRate(codec: VideoCodec) throws {
         let encoder = try makeVideoEncoder(configuration(codec, rate: .kilobits(600)))
