@@ -145,7 +145,8 @@ async def shown(watcher, wanted, timeout=15):
         await asyncio.sleep(0.1)
 
 
-WORDS = Path(__file__).with_name("words.txt").read_text().split()
+# As many words as fill the page.
+WORDS = Path(__file__).with_name("words.txt").read_text().split() * 4
 # Draws words on a white page of 1280×720 in 12 points, which are 16 pixels; returns them, line by line.
 DRAW_PAGE = """
 (words => {
