@@ -35,13 +35,6 @@ public enum PeerEvent: Sendable {
     case ufragsChanged
 }
 
-/// One of the two pictures that a peer may send.
-public enum VideoSource: Hashable, Sendable, CaseIterable {
-    case camera
-    /// The second video section (``PeerConfiguration/acceptsScreen``).
-    case screen
-}
-
 /// The reason why a connection could not be made.
 public struct PeerError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String

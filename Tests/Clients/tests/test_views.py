@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import pytest
+
 from support.aiortc_peer import AiortcPeer, HTTPPeer
 from support.media import TONES
 from support.page import Page

@@ -130,11 +130,11 @@ struct ViewTests {
     func limits() async throws {
         try await withConference { conference in
             let people = try (0..<4).map { _ in try join(conference) { $0.view = "portrait" } }
-            func height() -> Int? { conference.registry["r"]?.read { $0.limits[people[0].id]?.camera.height } ?? nil }
-            #expect(await eventually { height().map { $0 > 300 } ?? false })
-            let upright = height()
+            func camera() -> SenderLimit? { conference.registry["r"]?.read { $0.limits[people[0].id]?.camera } ?? nil }
+            #expect(await eventually { camera()?.height.map { $0 > 300 } ?? false })
+            let upright = camera()?.rate ?? .zero
             try people[1].setLayout("single", scope: .me, pins: [people[0].id])
-            #expect(await eventually { (height() ?? 0) > (upright ?? .max) })
+            #expect(await eventually { camera().map { $0.rate.bitsPerSecond > upright.bitsPerSecond } ?? false })
         }
     }
 
