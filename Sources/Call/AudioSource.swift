@@ -7,6 +7,8 @@ protocol AudioSource: AnyObject {
     func packet(at time: Instant) throws -> [UInt8]?
     /// The level of the last packet in −dBov (RFC 6464); nil where it is not known.
     var level: UInt8? { get }
+    /// Leaves out the next packet.
+    func skip() throws
 }
 
 /// The test pattern's beep, encoded.
@@ -26,6 +28,9 @@ final class PatternAudioSource: AudioSource {
         level = LevelMeter.headerValue(of: samples)
         return try encoder.encode(samples)
     }
+
+    /// The pattern follows the clock, whatever is left out.
+    func skip() {}
 }
 
 /// Sends packets from memory in a loop.
@@ -51,6 +56,8 @@ final class LoopedAudioSource: AudioSource {
         level = levels[next]
         return packets[next]
     }
+
+    func skip() { next = (next + 1) % packets.count }
 }
 
 /// Sends a file's audio in a loop: its own Opus packets where they have 20 ms, otherwise encoded.
@@ -104,6 +111,8 @@ final class FileAudioSource: AudioSource {
         }
         return nil
     }
+
+    func skip() throws { _ = try packet(at: .zero) }
 }
 
 /// The audio source for the options: the file of `--audio`, otherwise the audio of the video file, otherwise the beep.

@@ -123,39 +123,32 @@ public final class Fleet: Sendable {
         }
     }
 
-    /// The source's thread: it works at absolute deadlines and skips late ticks.
+    /// The source's thread: it works at absolute deadlines.
     private func run(_ sources: SourceBox, _ delay: Duration) {
         let frameTime = sources.video.map { Duration.nanoseconds(Int64(1e9 / $0.framesPerSecond)) }
-        // The pattern flashes at whole seconds of the sender's clock, so the thread begins on an audio tick.
-        let start = MonotonicClock.now()
-        let audioTick: Int64 = 20_000_000
-        var nextAudio = Instant(nanoseconds: (start.nanoseconds / audioTick + 1) * audioTick)
-        var nextVideo = frameTime == nil ? Instant.distantFuture : nextAudio + delay
+        var schedule = SourceSchedule(start: MonotonicClock.now(), frameTime: frameTime, delay: delay)
         while !isStopped.load(ordering: .relaxed) {
-            MonotonicClock.sleep(until: min(nextAudio, nextVideo))
+            MonotonicClock.sleep(until: min(schedule.nextAudio, schedule.nextVideo))
             let now = MonotonicClock.now()
-            if now >= nextAudio {
-                if let packet = try? sources.audio.packet(at: nextAudio) {
-                    let timestamp = nextAudio.ticks(at: 48_000)
+            if now >= schedule.nextAudio {
+                if let packet = try? sources.audio.packet(at: schedule.nextAudio) {
+                    let timestamp = schedule.nextAudio.ticks(at: 48_000)
                     loop.execute { [core, level = sources.audio.level] in
                         core.value.send(audio: packet, timestamp: timestamp, level: level)
                     }
                 }
-                nextAudio += .nanoseconds(audioTick)
-                if now - nextAudio > .milliseconds(200) {
-                    nextAudio = Instant(nanoseconds: (now.nanoseconds / audioTick + 1) * audioTick)
-                }
+                schedule.audioSent(at: now)
             }
-            if let video = sources.video, let frameTime, now >= nextVideo {
+            if let video = sources.video, now >= schedule.nextVideo {
                 let keyframe = wantsKeyframe.exchange(false, ordering: .relaxed)
-                if let frame = try? video.frame(at: nextVideo, keyframe: keyframe) {
+                if let frame = try? video.frame(at: schedule.nextVideo, keyframe: keyframe) {
                     let packetized = PacketizedVideoFrame(frame)
                     loop.execute { [self] in
                         if core.value.send(packetized) { wantsKeyframe.store(true, ordering: .relaxed) }
                     }
                 }
-                nextVideo += frameTime
-                if now - nextVideo > .milliseconds(200) { nextVideo = now + frameTime }
+                let packets = schedule.videoSent(at: now, leavingOut: video.leftOut)
+                for _ in 0..<packets { try? sources.audio.skip() }
             }
         }
     }

@@ -8,6 +8,12 @@ protocol VideoSource: AnyObject {
     /// The frame for a tick at `time`; nil when there is none to send. With `keyframe` the source returns a keyframe as
     /// soon as it has one.
     func frame(at time: Instant, keyframe: Bool) throws -> EncodedVideoFrame?
+    /// How many frames of the file the last call of `frame` left out; the audio must leave out as much.
+    var leftOut: Int { get }
+}
+
+extension VideoSource {
+    var leftOut: Int { 0 }
 }
 
 /// Draws and encodes the test pattern.
@@ -39,6 +45,7 @@ final class PassthroughVideoSource: VideoSource {
     let framesPerSecond: Double
     private let frames: [EncodedVideoFrame]
     private var next = 0
+    private(set) var leftOut = 0
 
     /// Returns nil when the frames do not begin with a keyframe.
     init?(frames: [EncodedVideoFrame], framesPerSecond: Double) {
@@ -49,8 +56,11 @@ final class PassthroughVideoSource: VideoSource {
     }
 
     func frame(at time: Instant, keyframe: Bool) throws -> EncodedVideoFrame? {
+        leftOut = 0
         if keyframe, !frames[next].isKeyframe {
-            next = frames[next...].firstIndex(where: \.isKeyframe) ?? 0
+            let key = frames[next...].firstIndex(where: \.isKeyframe) ?? frames.count
+            leftOut = key - next
+            next = key % frames.count
         }
         var frame = frames[next]
         frame.timestamp = time.ticks(at: 90_000)
