@@ -46,9 +46,11 @@ async function send(files, call) {
   for (const file of files) {
     const name = file.name || t('picture.this');
     const isPicture = TYPES.includes(file.type);
-    if (isPicture && file.size <= MAX_BYTES) say(t('picture.sending', { file: name }));
+    if (isPicture && file.size <= MAX_BYTES) say(t('picture.sending', { file: name }), file);
     const why = isPicture ? await sendPicture(file, call().seat, to) : await sendFile(file, call(), to);
-    say(why ? t('picture.notSent', { file: name, why }) : '');
+    if (why) say(t('picture.notSent', { file: name, why }), file);
+    // Another file may have been refused meanwhile, and its reason stays.
+    else if (sayer === file) say('');
   }
 }
 
@@ -77,8 +79,12 @@ async function sendPicture(file, { room, id, secret }, to) {
   }
 }
 
-function say(text) {
+/// The file that the status line is about.
+let sayer = null;
+
+function say(text, file = null) {
   const wasAtEnd = isAtEnd();
+  sayer = file;
   $('chat-status').textContent = text;
   $('chat-status').hidden = !text;
   // The line takes its place from the messages.
