@@ -23,7 +23,8 @@ def faults(page):
             continue
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
-        if not file.exists():
+        # DocC names a resource by its file name alone.
+        if not file.exists() and not (page.parent.suffix == ".docc" and (page.parent / "Resources" / path).exists()):
             yield f"{page.relative_to(ROOT)}: {target} does not exist"
         elif anchor and file.suffix == ".md" and anchor not in anchors(file):
             yield f"{page.relative_to(ROOT)}: {target} names no heading"

@@ -42,7 +42,7 @@ import Testing
         let folder = ShippedLayouts.path("x").replacing("/layouts/x.json", with: "/Sources/Mixing/Mixing.docc/")
         let page = try #require(LayoutLibrary.read(folder + "Layouts.md").map { String(decoding: $0, as: UTF8.self) })
         for (file, width, height) in [("\(name).png", 480, 270), ("\(name)-portrait.png", 180, 320)] {
-            #expect(page.contains("(Resources/\(file))"))
+            #expect(page.contains("(\(file))"))
             let picture = try Picture.load(path: folder + "Resources/" + file)
             #expect((picture.width, picture.height) == (width, height))
         }
