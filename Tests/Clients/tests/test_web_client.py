@@ -189,7 +189,7 @@ async def recording(desk, phone, server):
     await desk.click("#record-start")
     await desk.key("Escape")
     await phone.wait_for("!document.getElementById('recording-badge').hidden")
-    running = await desk.evaluate("probe.last('recording').recording")
+    running = await desk.wait_for("probe.last('recording')?.recording")
     await asyncio.sleep(2)
     await desk.shot("desk-recording")
     await phone.fits("phone while recording")
