@@ -2,34 +2,45 @@ import CFFmpeg
 import CYUV
 import Glibc
 
-extension Picture {
-    /// The picture as a PNG file's bytes, RGB of 8 bit.
-    public func pngData() throws(CodecError) -> [UInt8] {
-        FFmpeg.silenced
+extension FFmpeg {
+    /// A PNG file's bytes. `draw` writes all pixels: it gets the first row, and the bytes from one row to the next.
+    static func png(
+        width: Int, height: Int, format: AVPixelFormat, draw: (UnsafeMutablePointer<UInt8>, Int) -> Void
+    ) throws(CodecError) -> [UInt8] {
+        silenced
         guard let codec = avcodec_find_encoder_by_name("png") else { throw .unavailable("the PNG encoder") }
         var context = avcodec_alloc_context3(codec)
         defer { avcodec_free_context(&context) }
-        let settings = try FFmpeg.allocated(context, "PNG encoder")
+        let settings = try allocated(context, "PNG encoder")
         settings.pointee.width = Int32(width)
         settings.pointee.height = Int32(height)
-        settings.pointee.pix_fmt = AV_PIX_FMT_RGB24
+        settings.pointee.pix_fmt = format
         settings.pointee.time_base = AVRational(num: 1, den: 1)
         settings.pointee.thread_count = 1
-        try FFmpeg.check(avcodec_open2(settings, codec, nil), "PNG encoder")
-
+        try check(avcodec_open2(settings, codec, nil), "PNG encoder")
         let frame = try Frame()
         frame.pointer.pointee.width = Int32(width)
         frame.pointer.pointee.height = Int32(height)
-        frame.pointer.pointee.format = AV_PIX_FMT_RGB24.rawValue
-        try FFmpeg.check(av_frame_get_buffer(frame.pointer, 0), "PNG frame")
-        // libyuv's "RAW" is R, G, B in memory order, which FFmpeg calls RGB24.
-        I420ToRAW(
-            y, Int32(yStride), u, Int32(uStride), v, Int32(vStride),
-            frame.pointer.pointee.data.0, frame.pointer.pointee.linesize.0, Int32(width), Int32(height))
-        try FFmpeg.check(avcodec_send_frame(settings, frame.pointer), "PNG encoder")
+        frame.pointer.pointee.format = format.rawValue
+        try check(av_frame_get_buffer(frame.pointer, 0), "PNG frame")
+        guard let rows = frame.pointer.pointee.data.0 else { throw .unsupportedInput("a frame without pixels") }
+        draw(rows, Int(frame.pointer.pointee.linesize.0))
+        try check(avcodec_send_frame(settings, frame.pointer), "PNG encoder")
         let packet = try Packet()
-        try FFmpeg.check(avcodec_receive_packet(settings, packet.pointer), "PNG encoder")
+        try check(avcodec_receive_packet(settings, packet.pointer), "PNG encoder")
         return packet.bytes
+    }
+}
+
+extension Picture {
+    /// The picture as a PNG file's bytes, RGB of 8 bit.
+    public func pngData() throws(CodecError) -> [UInt8] {
+        try FFmpeg.png(width: width, height: height, format: AV_PIX_FMT_RGB24) { rows, stride in
+            // libyuv's "RAW" is R, G, B in memory order, which FFmpeg calls RGB24.
+            I420ToRAW(
+                y, Int32(yStride), u, Int32(uStride), v, Int32(vStride), rows, Int32(stride), Int32(width),
+                Int32(height))
+        }
     }
 
     /// Writes the picture to a PNG file, which is replaced when it exists.

@@ -132,40 +132,22 @@ public final class StillImage: Sendable {
 extension StillImage {
     /// The picture as a PNG file's bytes, with its transparency.
     public func pngData() throws(CodecError) -> [UInt8] {
-        FFmpeg.silenced
-        guard let codec = avcodec_find_encoder_by_name("png") else { throw .unavailable("the PNG encoder") }
-        var context = avcodec_alloc_context3(codec)
-        defer { avcodec_free_context(&context) }
-        let settings = try FFmpeg.allocated(context, "PNG encoder")
-        settings.pointee.width = Int32(width)
-        settings.pointee.height = Int32(height)
-        settings.pointee.pix_fmt = AV_PIX_FMT_RGBA
-        settings.pointee.time_base = AVRational(num: 1, den: 1)
-        settings.pointee.thread_count = 1
-        try FFmpeg.check(avcodec_open2(settings, codec, nil), "PNG encoder")
-        let frame = try Frame()
-        frame.pointer.pointee.width = Int32(width)
-        frame.pointer.pointee.height = Int32(height)
-        frame.pointer.pointee.format = AV_PIX_FMT_RGBA.rawValue
-        try FFmpeg.check(av_frame_get_buffer(frame.pointer, 0), "PNG frame")
-        guard let rows = frame.pointer.pointee.data.0 else { throw .unsupportedInput("a frame without pixels") }
-        for row in 0..<height {
-            let line = rows + row * Int(frame.pointer.pointee.linesize.0)
-            for column in 0..<width {
-                let from = (row * width + column) * 4
-                let opacity = Int(pixels[from + 3])
-                // PNG's colours are not multiplied by the opacity (RFC 2083 §2.4).
-                for part in 0..<3 {
-                    let colour = Int(pixels[from + 2 - part])
-                    line[column * 4 + part] = opacity == 0 ? 0 : UInt8(clamping: (colour * 255 + opacity / 2) / opacity)
+        try FFmpeg.png(width: width, height: height, format: AV_PIX_FMT_RGBA) { rows, stride in
+            for row in 0..<height {
+                let line = rows + row * stride
+                for column in 0..<width {
+                    let from = (row * width + column) * 4
+                    let opacity = Int(pixels[from + 3])
+                    // PNG's colours are not multiplied by the opacity (RFC 2083 §2.4).
+                    for part in 0..<3 {
+                        let colour = Int(pixels[from + 2 - part])
+                        line[column * 4 + part] =
+                            opacity == 0 ? 0 : UInt8(clamping: (colour * 255 + opacity / 2) / opacity)
+                    }
+                    line[column * 4 + 3] = UInt8(opacity)
                 }
-                line[column * 4 + 3] = UInt8(opacity)
             }
         }
-        try FFmpeg.check(avcodec_send_frame(settings, frame.pointer), "PNG encoder")
-        let packet = try Packet()
-        try FFmpeg.check(avcodec_receive_packet(settings, packet.pointer), "PNG encoder")
-        return packet.bytes
     }
 }
 

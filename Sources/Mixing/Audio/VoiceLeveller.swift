@@ -31,7 +31,9 @@ public struct VoiceLevellerConfiguration: Hashable, Sendable {
 public struct VoiceLeveller: Sendable {
     public let configuration: VoiceLevellerConfiguration
     /// The gain of the voice in dB.
-    public private(set) var gain = 0.0
+    public private(set) var gain = 0.0 { didSet { if gain != oldValue { factor = Float(pow(10, gain / 20)) } } }
+    /// The same as a factor of the samples.
+    public private(set) var factor: Float = 1
     /// The loudness of the last seconds of speech in LUFS, before the gain; nil before the first speech.
     public var loudness: Double? { ticks > 0 ? Self.loudness(ofMeanSquare: meanSquare) : nil }
 
@@ -43,7 +45,7 @@ public struct VoiceLeveller: Sendable {
     /// The ticks since the last speech.
     private var pause = Int.max / 2
     /// The factor at the end of the last tick.
-    private var factor: Float = 1
+    private var applied: Float = 1
 
     public init(configuration: VoiceLevellerConfiguration = VoiceLevellerConfiguration()) {
         self.configuration = configuration
@@ -54,11 +56,10 @@ public struct VoiceLeveller: Sendable {
         guard !samples.isEmpty else { return }
         measure(Self.finite(weighting.meanSquare(samples)))
         // Without speech the level of the room stays as it is.
-        let applied = pause > configuration.hold ? min(gain, 0) : gain
-        let next = Float(pow(10, applied / 20))
-        let step = (next - factor) / Float(samples.count)
-        for index in samples.indices { samples[index] *= factor + step * Float(index + 1) }
-        factor = next
+        let next = pause > configuration.hold ? min(factor, 1) : factor
+        let step = (next - applied) / Float(samples.count)
+        for index in samples.indices { samples[index] *= applied + step * Float(index + 1) }
+        applied = next
     }
 
     /// Counts a tick of digital silence, which needs no gain.

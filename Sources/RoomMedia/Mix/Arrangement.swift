@@ -1,7 +1,7 @@
 import Mixing
 
-/// The tiles and other parts of one view. They follow the scene, and move only when the members, the speaker or the layout changed. A
-/// value; a room whose output nobody takes has no more than this.
+/// The tiles and other parts of one view. They follow the scene, and move only when the members, the speaker or the
+/// layout changed. A value; a room whose output nobody takes has no more than this.
 struct Arrangement {
     let view: ViewID
     private(set) var arranged = Arranged()

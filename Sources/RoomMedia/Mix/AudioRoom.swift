@@ -194,7 +194,7 @@ final class AudioRoom {
     }
 
     /// The factor that brings a participant's voice to the common loudness.
-    private func levelling(_ id: String) -> Float { levellers[id].map { Float(pow(10, $0.gain / 20)) } ?? 1 }
+    private func levelling(_ id: String) -> Float { levellers[id]?.factor ?? 1 }
 
     /// The participants to decode where more are there than are mixed at once; nil: all who do not rest.
     private func loudest(_ now: Instant) -> Set<String>? {
