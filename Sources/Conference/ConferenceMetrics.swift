@@ -93,7 +93,7 @@ extension Conference {
             for rendition in view.allRenditions {
                 let labels = [
                     "room": rendition.key.room, "codec": rendition.key.codec.rawValue,
-                    "height": "\(rendition.rung.height)",
+                    "height": "\(rendition.rung.height)", "kind": rendition.key.kind.name,
                     "view": view.id.choice == nil ? view.id.name : "personal",
                 ]
                 let statistics = rendition.statistics

@@ -149,6 +149,8 @@ public struct RenditionInfo: Hashable, Sendable {
     /// The name of the view.
     public var view = ViewSettings.main
     public var codec: VideoCodec
+    /// `rung`, `stills`, or `joining`: the picture of those who wait for a rung's next keyframe.
+    public var kind: String
     public var width: Int
     public var height: Int
     public var framesPerSecond: Int

@@ -72,7 +72,7 @@ final class RoomRecording: Sendable {
     }
 
     func requestKeyframe(_ engine: RoomEngine) {
-        if let key = state.withLock({ $0.key }) { engine.rendition(key)?.requestKeyframe() }
+        if let key = state.withLock({ $0.key }) { engine.rendition(key)?.requestKeyframe(isUrgent: true) }
     }
 
     func pause(at now: Instant, _ engine: RoomEngine) -> RecordingInfo {

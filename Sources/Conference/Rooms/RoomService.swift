@@ -167,7 +167,7 @@ final class RoomService: Sendable {
             if let tiles = slot.tiles[view] { notify(slot, id, .tiles(tiles)) }
         }
         if reshaped || !moved.isEmpty {
-            media.peers.everywhere { [id = slot.room.id] host, _ in host.refresh(id) }
+            media.peers.everywhere { [id = slot.room.id] host, now in host.refresh(id, at: now) }
         }
         updateLimits(&slot)
     }

@@ -82,8 +82,8 @@ struct RoomSlot {
     var info: RoomInfo {
         let renditions = engine.allViews.flatMap(\.allRenditions).map { rendition in
             RenditionInfo(
-                view: rendition.key.view.name, codec: rendition.key.codec, width: rendition.rung.width,
-                height: rendition.rung.height,
+                view: rendition.key.view.name, codec: rendition.key.codec, kind: rendition.key.kind.name,
+                width: rendition.rung.width, height: rendition.rung.height,
                 framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate,
                 members: rendition.memberCount)
         }

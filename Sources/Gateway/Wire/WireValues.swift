@@ -93,7 +93,7 @@ extension TilesInfo.Tile {
 extension RenditionInfo {
     var json: JSONValue {
         [
-            "view": .string(view), "codec": .string(codec.rawValue), "width": .integer(width),
+            "view": .string(view), "codec": .string(codec.rawValue), "kind": .string(kind), "width": .integer(width),
             "height": .integer(height), "framesPerSecond": .integer(framesPerSecond),
             "bitrate": .integer(bitRate.bitsPerSecond),
             "peers": .integer(members),

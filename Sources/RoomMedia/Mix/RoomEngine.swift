@@ -325,29 +325,30 @@ package final class RoomEngine: Sendable {
 
     // MARK: - Renditions
 
-    /// Adds `member` to the rendition of this choice and returns the rendition's key; nil when the choice is audio
-    /// alone, or when the room does not make the view.
+    /// Adds `member` to the rendition of this kind and returns the rendition's key; nil when the room does not make the
+    /// view.
     func subscribe(
-        _ member: String, view: ViewID, format: VideoSendFormat, choice: RenditionSelector.Choice, budget: BitRate?,
-        loop: Int
+        _ member: String, view: ViewID, format: VideoSendFormat, kind: RenditionKind, budget: BitRate?, loop: Int
     ) -> RenditionKey? {
-        guard let view = state.withLock({ $0.views[view] }), let rung = view.ladder.rung(for: choice) else {
-            return nil
-        }
+        guard let view = state.withLock({ $0.views[view] }) else { return nil }
+        let rung = view.ladder.rung(for: kind)
         let key = RenditionKey(
             room: id, view: view.id, codec: format.codec,
             singleNAL: format.codec == .h264 && format.packetizationMode == 0,
-            choice: choice)
+            kind: kind)
         view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget, loop: loop) }
         return key
     }
 
     private func make(_ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder) -> Rendition {
         Rendition(
-            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.choice), pool: services.pool,
+            key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.kind), pool: services.pool,
             meters: services.meters,
             overload: services.overload, deliver: services.deliver, report: services.report)
     }
+
+    /// Whether an overload leaves nothing for pictures that spare others' quality.
+    var isOverloaded: Bool { services.overload.level >= .noTopRung }
 
     /// The view of which a recording takes the top H.264 rendition; nil: there is no recording.
     var recorded: ViewID? { state.withLock { $0.recorded } }
@@ -368,7 +369,7 @@ package final class RoomEngine: Sendable {
             services.audio.execute { [id] in $0.all[id]?.recorder = audio }
         }
         guard let view = state.withLock({ $0.views[view] }), let rung = view.ladder.rungs.first else { return nil }
-        let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, choice: .rung(0))
+        let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
         view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.tap(member, video) }
         return (key, rung)
     }

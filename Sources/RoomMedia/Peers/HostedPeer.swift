@@ -19,11 +19,6 @@ package final class HostedPeer {
     var selector: RenditionSelector
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
-    /// The rendition that the peer gets now, and the one that it will get.
-    var active: RenditionKey? { membership.active }
-    var pending: RenditionKey? { membership.pending }
-    /// Whether a keyframe has been sent to the peer.
-    var hasPicture: Bool { active != nil }
     package var reason = LinkReason.none
     /// Before the first estimate: a thin link must carry this profile beside the first probe.
     var profile = AudioProfile.narrow
@@ -83,8 +78,9 @@ package final class HostedPeer {
 
     /// The height in pixels of the picture that the peer gets; 0: audio with stills, or audio alone.
     package var rungHeight: Int {
-        if case .rung = selector.choice, format != nil { return ladder.rung(for: selector.choice)?.height ?? 0 }
-        return 0
+        guard format != nil, case .rung = selector.choice, let chosen = selector.choice.kind else { return 0 }
+        let shown = membership.active.map { $0.view == view && $0.kind != .stills ? $0.kind : chosen }
+        return ladder.rung(for: shown ?? chosen).height
     }
 
     /// The state of the peer's link; nil when it did not change since the last call.
@@ -109,22 +105,51 @@ package final class HostedPeer {
         estimate.map { profile.videoBudget(of: $0, loss: loss, roomRate: engine.audioBitRate) }
     }
 
-    /// Joins the rendition of the selector's choice. The peer gets the old one until the new one's keyframe.
-    func choose() {
+    /// Joins the rendition of the selector's choice. The peer gets the old one until the new one's keyframe, or the
+    /// joining rendition where it would see nothing, or much less, until then.
+    func choose(at now: Instant) {
         guard isConnected, let format else { return leaveRenditions() }
-        let key = engine.subscribe(
-            id, view: view, format: format, choice: selector.choice, budget: budget, loop: seatID.loop)
-        let (left, awaited) = membership.choose(key)
-        for key in left { engine.unsubscribe(id, from: key) }
-        if let awaited { engine.rendition(awaited)?.requestKeyframe() }
+        let key = selector.choice.kind.flatMap { subscribe($0, format) }
+        var bridge: RenditionKey?
+        if let key, key != membership.active, let rendition = engine.rendition(key) {
+            let change = ChangeOver(
+                from: shown(format), to: .init(key.kind, rendition.rung), joining: ladder.joining,
+                isOverloaded: engine.isOverloaded)
+            switch change.way(wait: rendition.awaitKeyframe(id, at: now), budget: budget) {
+            case .force: rendition.requestKeyframe(isUrgent: true)
+            case .wait: break
+            case .bridge:
+                bridge = subscribe(.joining, format)
+                if let bridge, bridge != membership.active {
+                    _ = engine.rendition(bridge)?.awaitKeyframe(id, at: now)
+                }
+            }
+        }
+        for key in membership.choose(key, bridge: bridge) { engine.unsubscribe(id, from: key) }
+    }
+
+    private func subscribe(_ kind: RenditionKind, _ format: VideoSendFormat) -> RenditionKey? {
+        engine.subscribe(id, view: view, format: format, kind: kind, budget: budget, loop: seatID.loop)
+    }
+
+    /// The picture of this view and format that the peer gets now, and that goes on.
+    private func shown(_ format: VideoSendFormat) -> ChangeOver.Source? {
+        guard let active = membership.active, active.view == view, active.codec == format.codec else { return nil }
+        return engine.rendition(active).map { ChangeOver.Source(active.kind, $0.rung) }
     }
 
     /// Returns whether a frame of that rendition goes to the peer. A keyframe of the pending rendition makes that one
     /// active.
     func accept(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
         let (isAccepted, left) = membership.accept(key, isKeyframe: isKeyframe)
-        if let left { engine.unsubscribe(id, from: left) }
+        for key in left { engine.unsubscribe(id, from: key) }
         return isAccepted
+    }
+
+    /// Repairs the picture that the peer gets. A peer that has none yet waits for a keyframe that is requested already.
+    func repairPicture() {
+        guard let active = membership.active else { return }
+        engine.rendition(active)?.requestKeyframe(isUrgent: false)
     }
 
     /// Sets the profile of the peer's audio in the room, and starts sending it.
@@ -138,7 +163,7 @@ package final class HostedPeer {
     }
 
     /// Chooses again after a change of the views. In another view the peer keeps the quality that its link carries.
-    func refresh() {
+    func refresh(at now: Instant) {
         view = engine.view(of: id)
         let ladder = engine.ladder(of: view)
         if ladder != self.ladder {
@@ -147,7 +172,7 @@ package final class HostedPeer {
             _ = fresh.setCeiling(selector.ceiling)
             selector = fresh
         }
-        choose()
+        choose(at: now)
     }
 
     /// Takes a new estimate of the link. Returns whether the rung changed.
@@ -163,7 +188,7 @@ package final class HostedPeer {
         }
         if let change = selector.update(estimate: estimate, at: now) {
             reason = change.reason
-            choose()
+            choose(at: now)
             return true
         }
         for key in membership.all { engine.rendition(key)?.setBudget(budget ?? estimate, of: id) }

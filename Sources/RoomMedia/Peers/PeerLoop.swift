@@ -284,10 +284,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                 seat.peer.requestKeyframe(of: .screen, at: now)
             }
         case .audio(let packet): seat.intake.inbox.post(packet)
-        case .keyframeRequested:
-            if let key = seat.pending ?? seat.active {
-                seat.engine.rendition(key)?.requestKeyframe(isStart: seat.pending != nil || !seat.hasPicture)
-            }
+        case .keyframeRequested: seat.repairPicture()
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
                 reportLink(seat, at: now, elapsed: nil)
@@ -346,7 +343,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
         if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
         if seat.isConnected { seat.updateAudio() }
-        seat.choose()
+        seat.choose(at: now)
         touch(seat)
     }
 
@@ -448,9 +445,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// All peers of the room choose their rendition again.
-    package func refresh(_ room: String) {
+    package func refresh(_ room: String, at now: Instant) {
         for seat in peers.inRoom(room) {
-            seat.refresh()
+            seat.refresh(at: now)
             touch(seat)
         }
     }
@@ -458,10 +455,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// Sets the highest rung during an overload; each peer follows with its next link report.
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
-    private func applyCeiling(_ seat: HostedPeer) {
+    private func applyCeiling(_ seat: HostedPeer, at now: Instant) {
         guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { return }
         seat.reason = change.reason
-        seat.choose()
+        seat.choose(at: now)
         touch(seat)
     }
 
@@ -470,7 +467,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// Reports once a second for each peer, at the phase of the second in which it joined.
     private func report(_ seat: HostedPeer, at now: Instant) {
         // Each second, since a recording may have begun or ended.
-        applyCeiling(seat)
+        applyCeiling(seat, at: now)
         if seat.isConnected { reportLink(seat, at: now, elapsed: Self.linkPeriod) }
     }
 

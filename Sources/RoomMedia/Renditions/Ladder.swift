@@ -6,12 +6,31 @@ package struct Ladder: Hashable, Sendable {
         package var width: Int
         package var height: Int
         package var framesPerSecond: Int
+        /// The encoder's highest bit rate …
         package var bitRate: BitRate
+        /// … and its lowest: a member whose link carries less moves to another rung.
+        package var leastBitRate: BitRate
+        /// What a link of which nothing is known yet is taken to carry.
+        package var untriedBitRate: BitRate
+
+        package var pixels: Int { width * height }
+
+        init(width: Int, height: Int, framesPerSecond: Int, bitRate: BitRate, leastShare: Double = Ladder.leastShare) {
+            self.width = width
+            self.height = height
+            self.framesPerSecond = framesPerSecond
+            self.bitRate = bitRate
+            leastBitRate = bitRate * leastShare
+            untriedBitRate = bitRate
+        }
     }
 
     package let rungs: [Rung]
     /// A still every few seconds, at the lowest rung's size.
     package let stills: Rung
+    /// The picture of peers that wait for a rung's keyframe: half the canvas' height, 15 frames/s, 300 kbit/s beside a
+    /// top rung of 1.5 Mbit/s, and as little as the lowest rung has for links that carry no more.
+    package let joining: Rung
 
     /// The time between stills. With the time that one takes on the link, which grows with every dip of the estimate, a
     /// viewer still gets one within 5 s.
@@ -21,16 +40,28 @@ package struct Ladder: Hashable, Sendable {
     /// one size would cost two encodes and serve nobody better.
     private static let nearlySame = 1.25
 
+    /// The lowest rate of a rung's encoder, as a share of the rung's.
+    private static let leastShare = RenditionSelector.Configuration().lowest * RenditionControl.headers
+    /// A still's bits never fall below this share of its rung's, at which the picture is still recognizable.
+    private static let leastShareOfStill = 0.35
+
+    /// The joining rendition's frame rate, and the least of its shorter side where the canvas is large enough.
+    private static let joiningFramesPerSecond = 15
+    private static let leastJoiningSide = 180
+
     /// The top rung has the canvas' own size, whatever is configured: a picture that is composed is also sent. Others
     /// keep its shape, with even sides. A configured height means the shorter side, so that an upright canvas has rungs
     /// of the same numbers of pixels as a wide one.
     package init(_ configured: [RoomMediaConfiguration.Rung], width: Int, height: Int, framesPerSecond: Int) {
         let (short, long) = (max(1, min(width, height)), max(width, height))
+        func size(_ wanted: Int) -> (width: Int, height: Int) {
+            let side = max(16, min(wanted, short) & ~1)
+            let other = max(16, (long * side / short + 1) & ~1)
+            return height > width ? (side, other) : (other, side)
+        }
         var rungs: [Rung] = []
         for rung in Self.reaching(short, configured.sorted { $0.height > $1.height }) {
-            let side = max(16, min(rung.height, short) & ~1)
-            let other = max(16, (long * side / short + 1) & ~1)
-            let (w, h) = height > width ? (side, other) : (other, side)
+            let (w, h) = size(rung.height)
             let fps = max(1, min(rung.framesPerSecond ?? framesPerSecond, framesPerSecond))
             // Rungs above the canvas collapse into its size: the last one has the rate that is meant for that size.
             if rungs.last?.height == h { rungs.removeLast() }
@@ -43,7 +74,19 @@ package struct Ladder: Hashable, Sendable {
         }
         self.rungs = rungs
         let low = rungs[rungs.count - 1]
-        stills = Rung(width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60))
+        stills = Rung(
+            width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60),
+            leastShare: Self.leastShareOfStill)
+        let half = size(max(short / 2, Self.leastJoiningSide))
+        let fps = min(Self.joiningFramesPerSecond, rungs[0].framesPerSecond)
+        let pixelRate =
+            Double(half.width * half.height * fps) / Double(rungs[0].pixels * rungs[0].framesPerSecond)
+        var joining = Rung(
+            width: half.width, height: half.height, framesPerSecond: fps,
+            bitRate: rungs[0].bitRate * Self.growth(ofPixelRate: pixelRate))
+        joining.leastBitRate = min(joining.leastBitRate, low.leastBitRate)
+        joining.untriedBitRate = min(joining.bitRate, low.bitRate)
+        self.joining = joining
     }
 
     package init(_ configured: [RoomMediaConfiguration.Rung], _ format: ViewFormat) {
@@ -52,13 +95,18 @@ package struct Ladder: Hashable, Sendable {
             framesPerSecond: format.framesPerSecond)
     }
 
-    /// These rungs, from the top down, with one for a canvas that is larger than all of them. Its rate grows with the
-    /// number of pixels to the power of 0.75, as does the rate at which x264's pictures look equally good.
+    /// The growth of the bit rate at which x264's pictures look equally good: that of the pixels a second to the power
+    /// of 0.75.
+    private static func growth(ofPixelRate growth: Double) -> Double {
+        growth.squareRoot() * growth.squareRoot().squareRoot()
+    }
+
+    /// These rungs, from the top down, with one for a canvas that is larger than all of them.
     private static func reaching(_ side: Int, _ rungs: [RoomMediaConfiguration.Rung]) -> [RoomMediaConfiguration.Rung] {
         guard let top = rungs.first, top.height < side else { return rungs }
-        let growth = Double(side) / Double(top.height)
+        let growth = Self.growth(ofPixelRate: Double(side * side) / Double(top.height * top.height))
         let own = RoomMediaConfiguration.Rung(
-            height: side, framesPerSecond: top.framesPerSecond, bitRate: top.bitRate * (growth * growth.squareRoot()))
+            height: side, framesPerSecond: top.framesPerSecond, bitRate: top.bitRate * growth)
         return [own] + rungs.drop { Double(side) <= Double($0.height) * nearlySame }
     }
 
@@ -69,22 +117,23 @@ package struct Ladder: Hashable, Sendable {
         return top * RenditionSelector.Configuration().headroom * 1.3 + .kilobits(100)
     }
 
-    /// The number of a choice's H.264 parameter sets, 0 to 31: different for the sizes between which a peer may move,
-    /// and most likely different after a change of the canvas too.
-    package func parameterSetID(for choice: RenditionSelector.Choice) -> Int {
+    /// The number of a rendition's H.264 parameter sets, 0 to 31: different for the sizes between which a peer may
+    /// move, and most likely different after a change of the canvas too.
+    package func parameterSetID(for kind: RenditionKind) -> Int {
         let place =
-            switch choice {
-            case .rung(let index): min(max(index, 0), 6)
-            case .stills, .audioOnly: 7
+            switch kind {
+            case .rung(let index): min(max(index, 0), 5)
+            case .joining: 6
+            case .stills: 7
             }
         return (rungs[0].width + 2 * rungs[0].height) / 80 % 4 * 8 + place
     }
 
-    package func rung(for choice: RenditionSelector.Choice) -> Rung? {
-        switch choice {
-        case .rung(let index): rungs.indices.contains(index) ? rungs[index] : rungs.last
+    package func rung(for kind: RenditionKind) -> Rung {
+        switch kind {
+        case .rung(let index): rungs[min(max(index, 0), rungs.count - 1)]
         case .stills: stills
-        case .audioOnly: nil
+        case .joining: joining
         }
     }
 }

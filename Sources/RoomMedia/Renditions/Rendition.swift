@@ -10,13 +10,13 @@ package struct RenditionKey: Hashable, Sendable {
     package var codec: VideoCodec
     /// For H.264 receivers of packetization-mode 0 (RFC 6184 §6.2): no NAL unit may be larger than a packet.
     var singleNAL: Bool
-    var choice: RenditionSelector.Choice
+    package var kind: RenditionKind
 }
 
 /// One encoder and the members that take its frames.
 ///
-/// Starts with its first member and stops with its last. Keyframes are made on request, one for all requests within
-/// half a second.
+/// Starts with its first member and stops with its last. Keyframes are made on request, by the rules of
+/// `RenditionControl`.
 package final class Rendition: Sendable {
     package let key: RenditionKey
     package let rung: Ladder.Rung
@@ -58,7 +58,7 @@ package final class Rendition: Sendable {
         self.key = key
         self.rung = rung
         self.parameterSetID = parameterSetID
-        state = Guarded(State(control: RenditionControl(rung: rung, isStills: key.choice == .stills)))
+        state = Guarded(State(control: RenditionControl(rung: rung, kind: key.kind)))
         self.overload = overload
         self.deliver = deliver
         delays = meters.delays
@@ -96,7 +96,7 @@ package final class Rendition: Sendable {
             state.control.join(member, budget: nil)
             state.control.isRecorded = true
             state.taps[member] = body
-            state.control.requestKeyframe(isStart: true)
+            state.control.requestKeyframe(isUrgent: true)
         }
     }
 
@@ -112,9 +112,15 @@ package final class Rendition: Sendable {
     /// The bit rate that the members' links carry, within the rung's.
     package var bitRate: BitRate { state.withLock { $0.control.rate } }
 
-    /// - Parameter isStart: for a member that joins; other requests repair a loss and share a budget of keyframes.
-    package func requestKeyframe(isStart: Bool = true) {
-        state.withLock { $0.control.requestKeyframe(isStart: isStart) }
+    /// Requests a keyframe for a member that joins, which it shares with others who do. Returns the time to it at most.
+    func awaitKeyframe(_ member: String, at now: Instant) -> Duration {
+        state.withLock { $0.control.awaitKeyframe(member, at: now) }
+    }
+
+    /// - Parameter isUrgent: for a member that cannot wait; other requests repair a loss and share a budget of
+    ///   keyframes.
+    package func requestKeyframe(isUrgent: Bool) {
+        state.withLock { $0.control.requestKeyframe(isUrgent: isUrgent) }
     }
 
     // MARK: - Encoding
@@ -165,7 +171,7 @@ package final class Rendition: Sendable {
         } catch {
             // The failure costs this frame; the next one starts with a fresh encoder and a keyframe.
             encoder.value = nil
-            requestKeyframe()
+            requestKeyframe(isUrgent: true)
             report("\(key.codec) \(rung.width)×\(rung.height): \(error)")
         }
     }

@@ -5,6 +5,13 @@ package import Basics
 package struct RenditionControl: Sendable {
     /// The least time between two keyframes: one serves all requests within it.
     static let keyframeDistance = Duration.milliseconds(500)
+    /// The same for the joining rendition, whose members have no picture before.
+    static let joiningDistance = Duration.milliseconds(200)
+    /// Members that join wait until the last keyframe is this old, unless another is made before: those who are there
+    /// already pay for one in this time, however many join. With the way to the peer that is 5 s.
+    static let joinInterval = Duration.milliseconds(4900)
+    /// A new rendition's members all come now, and none has a picture to lose yet.
+    static let startPhase = Duration.seconds(2)
     /// Requests that only repair a loss share this many keyframes at once …
     static let keyframeAllowance = 3.0
     /// … and gain one more in each of these periods: at 5–8 times a frame's bits, a keyframe every two seconds costs
@@ -20,35 +27,36 @@ package struct RenditionControl: Sendable {
     /// another rung instead.
     static let minority = 0.25
     static let leastForMany = 0.9
-    /// The lowest rate of an encoder, as a share of its rung's.
-    static let least = RenditionSelector.Configuration().lowest
     /// The time that a still may take on the weakest link, less than half of the time between two: the rest is for its
-    /// repair, and the still arrives while it is current …
+    /// repair, and the still arrives while it is current.
     static let stillTime = Duration.milliseconds(1500)
-    /// … but its bits never fall below this share of its rung's, at which the picture is still recognizable.
-    static let leastOfStill = 0.35
 
     package let rung: Ladder.Rung
-    /// Whether the rendition has stills instead of motion.
-    package let isStills: Bool
+    package let kind: RenditionKind
 
     /// Whether a recording takes the frames.
     package var isRecorded = false
 
     /// The bit rate that each member's link leaves for video; nil: no limit (a recording, or not yet known).
     private var members: [String: BitRate?] = [:]
-    private var wantsKeyframe = true
-    private var isUrgent = true
+    /// The members that wait for a keyframe with another picture, or for a short time.
+    private var waiting: Set<String> = []
+    private var wantsRepair = false
+    private var isUrgent = false
     private var allowance = keyframeAllowance
     private var refilled: Instant?
+    private var firstKeyframe: Instant?
     private var lastKeyframe: Instant?
     private var lastEncode: Instant?
     private var encodedGeneration: UInt64 = 0
 
-    package init(rung: Ladder.Rung, isStills: Bool) {
+    package init(rung: Ladder.Rung, kind: RenditionKind) {
         self.rung = rung
-        self.isStills = isStills
+        self.kind = kind
     }
+
+    /// Whether the rendition has stills instead of motion.
+    private var isStills: Bool { kind == .stills }
 
     /// The largest packet payload in bytes: on a link that carries stills a full packet would hold up the audio for 150
     /// ms.
@@ -62,7 +70,10 @@ package struct RenditionControl: Sendable {
 
     /// - Parameter budget: the bit rate that the member's link carries beside its audio.
     package mutating func join(_ member: String, budget: BitRate?) { members[member] = .some(budget) }
-    package mutating func leave(_ member: String) { members[member] = nil }
+    package mutating func leave(_ member: String) {
+        members[member] = nil
+        waiting.remove(member)
+    }
 
     package mutating func setBudget(_ budget: BitRate, of member: String) {
         if members[member] != nil { members[member] = .some(budget) }
@@ -73,29 +84,47 @@ package struct RenditionControl: Sendable {
     /// For stills, which the encoder takes for one frame a second, this is the bits of one.
     package var rate: BitRate {
         let share = isStills ? Self.headers * Self.stillTime.inSeconds : Self.headers
-        let budgets = members.values.map { $0.map { $0 * share } ?? rung.bitRate }.sorted()
-        guard let weakest = budgets.first else { return rung.bitRate }
+        let budgets = members.values.map { $0.map { $0 * share } ?? rung.untriedBitRate }.sorted()
+        guard let weakest = budgets.first else { return rung.untriedBitRate }
         let majority = budgets[Int(Double(budgets.count - 1) * Self.minority)]
         var wanted = min(weakest, rung.bitRate)
-        if budgets.count > 3 { wanted = max(wanted, min(majority, rung.bitRate * Self.leastForMany)) }
-        return min(rung.bitRate, max(wanted, rung.bitRate * (isStills ? Self.leastOfStill : Self.least * Self.headers)))
+        // Nobody stays in the joining rendition for long, and it must not flood a link that is not known yet.
+        if budgets.count > 3, kind != .joining {
+            wanted = max(wanted, min(majority, rung.bitRate * Self.leastForMany))
+        }
+        return min(rung.bitRate, max(wanted, rung.leastBitRate))
     }
 
     // MARK: - Keyframes
 
-    /// - Parameter isStart: for a member that joins, which sees nothing new without a keyframe; other requests repair a
-    ///   loss and share a budget.
-    package mutating func requestKeyframe(isStart: Bool) {
-        wantsKeyframe = true
-        if isStart { isUrgent = true }
+    /// Requests a keyframe for a member that joins. Returns the time to that keyframe at most, which all who join until
+    /// then share.
+    package mutating func awaitKeyframe(_ member: String, at now: Instant) -> Duration {
+        if members[member] != nil { waiting.insert(member) }
+        guard let lastKeyframe else { return .zero }
+        if let firstKeyframe, now < firstKeyframe + Self.startPhase { isUrgent = true }
+        return max(.zero, dueForWaiting(after: lastKeyframe) - now)
+    }
+
+    /// - Parameter isUrgent: for a member that cannot wait; other requests repair a loss and share a budget.
+    package mutating func requestKeyframe(isUrgent: Bool) {
+        if isUrgent { self.isUrgent = true } else { wantsRepair = true }
+    }
+
+    private var distance: Duration { kind == .joining ? Self.joiningDistance : Self.keyframeDistance }
+
+    /// The time of the keyframe for the members that wait.
+    private func dueForWaiting(after last: Instant) -> Instant {
+        let isSoon = isUrgent || kind == .joining || waiting.count >= members.count
+        return last + (isSoon ? distance : Self.joinInterval)
     }
 
     private func keyframeIsDue(at now: Instant) -> Bool {
-        if isRecorded, let lastKeyframe, now - lastKeyframe >= Self.recordingKeyframeInterval { return true }
-        guard wantsKeyframe else { return false }
         guard let lastKeyframe else { return true }
-        guard now - lastKeyframe >= Self.keyframeDistance else { return false }
-        return isUrgent || allowance(at: now) >= 1
+        if isRecorded, now - lastKeyframe >= Self.recordingKeyframeInterval { return true }
+        guard now - lastKeyframe >= distance else { return false }
+        return isUrgent || !waiting.isEmpty && now >= dueForWaiting(after: lastKeyframe)
+            || wantsRepair && allowance(at: now) >= 1
     }
 
     private func allowance(at now: Instant) -> Double {
@@ -132,13 +161,16 @@ package struct RenditionControl: Sendable {
         return true
     }
 
-    /// Notes a keyframe, requested or not, which serves all members.
+    /// Notes a keyframe, requested or not, which serves all members: when it is begun, and again when it is sent, for
+    /// those who joined between.
     package mutating func noteKeyframe(at tick: Instant) {
+        waiting.removeAll()
         guard lastKeyframe != tick else { return }
         allowance = max(0, allowance(at: tick) - 1)
         refilled = tick
+        firstKeyframe = firstKeyframe ?? tick
         lastKeyframe = tick
-        wantsKeyframe = false
+        wantsRepair = false
         isUrgent = false
     }
 
@@ -149,8 +181,5 @@ package struct RenditionControl: Sendable {
     }
 
     /// Requests the keyframe again that the encoder did not make.
-    package mutating func noteLostKeyframe() {
-        wantsKeyframe = true
-        isUrgent = true
-    }
+    package mutating func noteLostKeyframe() { isUrgent = true }
 }

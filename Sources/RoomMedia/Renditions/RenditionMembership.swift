@@ -8,45 +8,42 @@ package struct RenditionMembership<Key: Hashable & Sendable>: Sendable {
     package private(set) var active: Key?
     /// The rendition that the peer will get from its next keyframe on. The peer is a member of both until then.
     package private(set) var pending: Key?
+    /// The rendition that becomes active at its own next keyframe while the peer waits for the pending one's.
+    package private(set) var bridge: Key?
 
     package init() {}
 
     /// All renditions that the peer is a member of.
-    package var all: [Key] { [active, pending].compactMap { $0 } }
+    package var all: [Key] { [active, bridge, pending].compactMap { $0 } }
 
-    /// Moves the peer, which has joined `key`, to that rendition; nil: no picture.
+    /// Moves the peer, which has joined both, to the rendition `key`; nil: no picture.
     ///
-    /// - Returns: the renditions that the peer leaves, and the one of which it needs a keyframe.
-    package mutating func choose(_ key: Key?) -> (left: [Key], awaited: Key?) {
-        var left: [Key] = []
-        if let pending, pending != key { left.append(pending) }
-        pending = nil
-        if key == active { return (left, nil) }
-        guard let key else {
-            if let active { left.append(active) }
-            active = nil
-            return (left, nil)
-        }
-        pending = key
-        return (left, key)
+    /// - Parameter bridge: what the peer gets until the keyframe of `key`; nil: what it has.
+    /// - Returns: the renditions that the peer leaves.
+    package mutating func choose(_ key: Key?, bridge: Key? = nil) -> [Key] {
+        let before = all
+        if key == nil { active = nil }
+        let isMove = key != active
+        pending = isMove ? key : nil
+        self.bridge = isMove && bridge != active ? bridge : nil
+        return left(of: before)
     }
 
-    /// Returns whether a frame of `key` goes to the peer. A keyframe of the pending rendition makes that one active.
+    /// Returns whether a frame of `key` goes to the peer. A keyframe of the pending rendition makes that one active,
+    /// and one of the bridge makes that one active until then.
     ///
-    /// - Returns: also the rendition that the peer leaves.
-    package mutating func accept(_ key: Key, isKeyframe: Bool) -> (isAccepted: Bool, left: Key?) {
-        if key == active { return (true, nil) }
-        guard key == pending, isKeyframe else { return (false, nil) }
-        defer {
-            active = key
-            pending = nil
-        }
-        return (true, active)
+    /// - Returns: also the renditions that the peer leaves.
+    package mutating func accept(_ key: Key, isKeyframe: Bool) -> (isAccepted: Bool, left: [Key]) {
+        if key == active { return (true, []) }
+        guard isKeyframe, key == pending || key == bridge else { return (false, []) }
+        let before = all
+        if key == pending { pending = nil }
+        (active, bridge) = (key, nil)
+        return (true, left(of: before))
     }
 
     /// Leaves all renditions, after the loss of the connection, and returns them.
-    package mutating func leave() -> [Key] {
-        defer { (active, pending) = (nil, nil) }
-        return all
-    }
+    package mutating func leave() -> [Key] { choose(nil) }
+
+    private func left(of before: [Key]) -> [Key] { before.filter { !all.contains($0) } }
 }

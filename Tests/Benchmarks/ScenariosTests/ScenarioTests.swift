@@ -114,6 +114,18 @@ struct ScenarioTests {
         #expect(normal.value <= 6)
     }
 
+    @Test("Twenty who join in half a minute cost those who are there six keyframes, and see a picture at once")
+    func joiners() throws {
+        let outcome = try run(.joiners)
+        for check in outcome.scenario.verdict(outcome) { #expect(check.isMet, "\(check.what)") }
+        let room = outcome.room
+        #expect(room.members.count == 24)
+        // The joiners' pictures are those that nobody else pays for.
+        let joiners = room.members[4...].filter { $0.keyframesSent.contains { $0.kind == .joining } }
+        #expect(joiners.count >= 15)
+        #expect(room.members[..<4].allSatisfy { !$0.keyframesSent.contains { $0.kind == .joining } })
+    }
+
     @Test("Five bad links do not affect the good ones of a room")
     func crowd() throws {
         var scenario = Scenario.crowd
@@ -170,62 +182,5 @@ struct ToneTests {
         #expect(outcome.clicks == 0)
         #expect(outcome.recovered > 1)
         #expect(outcome.concealed < 1)
-    }
-}
-
-@Suite("RenditionControl")
-struct RenditionControlTests {
-    private let rung = Ladder(
-        [.init(height: 720, bitRate: .kilobits(1500))], width: 1280, height: 720, framesPerSecond: 30
-    )
-    .rungs[0]
-    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: 1_000_000_000 + milliseconds * 1_000_000) }
-
-    @Test("With two members the weakest link sets the rate")
-    func weakest() {
-        var control = RenditionControl(rung: rung, isStills: false)
-        control.join("a", budget: .megabits(3))
-        control.join("b", budget: .kilobits(1300))
-        #expect(control.rate == .kilobits(1300) * 0.92)
-    }
-
-    @Test("With many members one weak link does not set the rate")
-    func minority() {
-        var control = RenditionControl(rung: rung, isStills: false)
-        for member in 0..<9 { control.join("\(member)", budget: .megabits(3)) }
-        control.join("weak", budget: .kilobits(900))
-        #expect(control.rate >= .kilobits(1350))
-    }
-
-    @Test("Repairing members share a budget of keyframes; a joining member does not wait for it")
-    func budget() {
-        var control = RenditionControl(rung: rung, isStills: false)
-        control.join("a", budget: nil)
-        var made = 0
-        for tick in 0..<300 {
-            control.requestKeyframe(isStart: false)
-            if control.takeKeyframe(at: at(Int64(tick) * 33)) { made += 1 }
-        }
-        // Three at once, and then one every two seconds.
-        #expect((5...8).contains(made))
-        control.requestKeyframe(isStart: true)
-        let taken1 = control.takeKeyframe(at: at(300 * 33 + 500))
-        #expect(taken1)
-    }
-
-    @Test("All requests within half a second get one keyframe")
-    func shared() {
-        var control = RenditionControl(rung: rung, isStills: false)
-        control.join("a", budget: nil)
-        let taken2 = control.takeKeyframe(at: at(0))
-        #expect(taken2)
-        control.requestKeyframe(isStart: true)
-        let taken3 = control.takeKeyframe(at: at(100))
-        #expect(!taken3)
-        control.requestKeyframe(isStart: true)
-        let taken4 = control.takeKeyframe(at: at(500))
-        #expect(taken4)
-        let taken5 = control.takeKeyframe(at: at(1100))
-        #expect(!taken5)
     }
 }

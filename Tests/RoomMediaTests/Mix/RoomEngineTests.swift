@@ -113,7 +113,7 @@ struct RoomEngineTests {
         _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
         connect("a", to: room)
         let key = try #require(
-            room.subscribe("a", view: .main, format: format, choice: .rung(0), budget: nil, loop: 0))
+            room.subscribe("a", view: .main, format: format, kind: .rung(0), budget: nil, loop: 0))
         let before = try #require(room.rendition(key))
         #expect(!room.apply(scene(room)))
         #expect(room.rendition(key) === before)
@@ -127,8 +127,8 @@ struct RoomEngineTests {
         let room = still.room()
         _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
         connect("a", to: room)
-        func subscribe(_ id: String, _ choice: RenditionSelector.Choice, view: ViewID = .main) -> RenditionKey? {
-            room.subscribe(id, view: view, format: format, choice: choice, budget: nil, loop: 0)
+        func subscribe(_ id: String, _ kind: RenditionKind, view: ViewID = .main) -> RenditionKey? {
+            room.subscribe(id, view: view, format: format, kind: kind, budget: nil, loop: 0)
         }
         let key = try #require(subscribe("a", .rung(0)))
         let rendition = try #require(room.rendition(key))
@@ -136,7 +136,6 @@ struct RoomEngineTests {
         let choice = ViewID("main", choice: ViewChoice(layout: "grid", pins: ["a"]))
         #expect(subscribe("c", .rung(0), view: choice) == nil, "the room does not make that view")
         #expect(subscribe("c", .rung(0)) == key)
-        #expect(subscribe("d", .audioOnly) == nil)
         for id in ["a", "b"] { room.unsubscribe(id, from: key) }
         #expect(room.rendition(key) === rendition)
         room.unsubscribe("c", from: key)
@@ -158,9 +157,9 @@ struct RoomEngineTests {
         #expect(room.apply(changed), "everyone chooses again, since a view ended")
         #expect(room.allViews.map(\.id) == [upright] && room.view(of: "a") == upright)
         #expect(room.ladder(of: upright).rungs.map(\.width) == [180, 90])
-        #expect(room.subscribe("a", view: .main, format: format, choice: .rung(0), budget: nil, loop: 0) == nil)
+        #expect(room.subscribe("a", view: .main, format: format, kind: .rung(0), budget: nil, loop: 0) == nil)
         let key = try #require(
-            room.subscribe("a", view: upright, format: format, choice: .rung(0), budget: nil, loop: 0))
+            room.subscribe("a", view: upright, format: format, kind: .rung(0), budget: nil, loop: 0))
         let rung = try #require(room.rendition(key)?.rung)
         #expect((rung.width, rung.height, rung.framesPerSecond) == (180, 320, 15))
         // The other view comes back beside this one, which goes on.

@@ -125,13 +125,13 @@ struct LadderTests {
 
     @Test("gives the parameter sets of its sizes different numbers, also from those of another canvas")
     func parameterSets() {
-        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .stills]
+        let kinds: [RenditionKind] = [.rung(0), .rung(1), .rung(2), .stills, .joining]
         var numbers: Set<Int> = []
         for (width, height) in [(1280, 720), (720, 1280), (640, 480)] {
             let ladder = Ladder(rungs, width: width, height: height, framesPerSecond: 30)
-            for choice in choices { numbers.insert(ladder.parameterSetID(for: choice)) }
+            for kind in kinds { numbers.insert(ladder.parameterSetID(for: kind)) }
         }
-        #expect(numbers.count == 12 && numbers.allSatisfy { (0...31).contains($0) })
+        #expect(numbers.count == 15 && numbers.allSatisfy { (0...31).contains($0) })
     }
 
     @Test("has the canvas as its top rung, where it is larger than all that are configured")

@@ -28,7 +28,8 @@ final class SimulatedMember {
     let call: SimulatedCall
     private(set) var selector: RenditionSelector
     private(set) var profile = AudioProfile.narrow
-    private var membership = RenditionMembership<RenditionSelector.Choice>()
+    private let ladder: Ladder
+    private var membership = RenditionMembership<RenditionKind>()
     private(set) var isConnected = false
     private(set) var connectedAt: Instant?
     /// The playout of the client.
@@ -39,6 +40,8 @@ final class SimulatedMember {
     private(set) var serverAudioSink = AudioSink()
     private(set) var samples: [Sample] = []
     private(set) var moves: [(at: Instant, change: RenditionSelector.Change)] = []
+    /// The keyframes that the server sent to the member.
+    private(set) var keyframesSent: [(at: Instant, kind: RenditionKind)] = []
     private(set) var keyframesAsked = 0
     private(set) var keyframesAskedUp = 0
     var loss: Double = 0
@@ -51,6 +54,7 @@ final class SimulatedMember {
     init(id: String, call: SimulatedCall, ladder: Ladder, sendsPicture limit: BitRate?, seed: UInt64) {
         self.id = id
         self.call = call
+        self.ladder = ladder
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
         cameraLimit = limit ?? .zero
         if let limit {
@@ -100,14 +104,12 @@ final class SimulatedMember {
             choose(in: room)
         case .interrupted:
             isConnected = false
-            for choice in membership.leave() { room.leave(id, choice) }
+            for kind in membership.leave() { room.leave(id, kind) }
         case .estimate(let estimate, let loss, _):
             take(estimate, loss: loss, room: room, at: now)
         case .keyframeRequested:
             keyframesAsked += 1
-            if let choice = membership.pending ?? membership.active {
-                room.requestKeyframe(choice, isStart: membership.pending != nil || membership.active == nil)
-            }
+            if let kind = membership.active { room.requestKeyframe(kind, isUrgent: false) }
         case .video(let frame): tileView.receive(frame)
         case .audio(let packet): serverAudioSink.receive(packet)
         default: break
@@ -127,28 +129,47 @@ final class SimulatedMember {
             moves.append((now, change))
             choose(in: room)
         } else {
-            for choice in membership.all { if let budget { room.setBudget(budget, of: id, choice) } }
+            for kind in membership.all { if let budget { room.setBudget(budget, of: id, kind) } }
         }
     }
 
     // MARK: - Renditions
 
-    /// Joins the selected rendition; the earlier one continues until the new one's keyframe.
+    /// Joins the selected rendition; the earlier one, or the joining rendition, continues until the new one's keyframe.
     private func choose(in room: SimulatedRoom) {
         guard isConnected else { return }
-        let choice = selector.choice == .audioOnly ? nil : selector.choice
-        if let choice { room.join(id, choice, budget: budget) }
-        let (left, awaited) = membership.choose(choice)
-        for choice in left { room.leave(id, choice) }
-        if let awaited { room.requestKeyframe(awaited, isStart: true) }
+        let kind = selector.choice.kind
+        var bridge: RenditionKind?
+        if let kind {
+            room.join(id, kind, budget: budget)
+            if kind != membership.active { bridge = change(to: kind, in: room) }
+        }
+        for kind in membership.choose(kind, bridge: bridge) { room.leave(id, kind) }
+    }
+
+    private func change(to kind: RenditionKind, in room: SimulatedRoom) -> RenditionKind? {
+        let shown = membership.active.map { ChangeOver.Source($0, ladder.rung(for: $0)) }
+        let change = ChangeOver(
+            from: shown, to: .init(kind, ladder.rung(for: kind)), joining: ladder.joining, isOverloaded: false)
+        switch change.way(wait: room.awaitKeyframe(id, kind), budget: budget) {
+        case .force:
+            room.requestKeyframe(kind, isUrgent: true)
+            return nil
+        case .wait: return nil
+        case .bridge:
+            room.join(id, .joining, budget: budget)
+            if membership.active != .joining { _ = room.awaitKeyframe(id, .joining) }
+            return .joining
+        }
     }
 
     /// Sends a frame of a rendition, if the member receives that rendition.
-    func offer(_ frame: PacketizedVideoFrame, of choice: RenditionSelector.Choice, room: SimulatedRoom, at now: Instant)
-    {
-        let (takes, left) = membership.accept(choice, isKeyframe: frame.isKeyframe)
-        if let left { room.leave(id, left) }
-        if takes { call.server.send(frame, at: now) }
+    func offer(_ frame: PacketizedVideoFrame, of kind: RenditionKind, room: SimulatedRoom, at now: Instant) {
+        let (takes, left) = membership.accept(kind, isKeyframe: frame.isKeyframe)
+        for kind in left { room.leave(id, kind) }
+        guard takes else { return }
+        if frame.isKeyframe { keyframesSent.append((now, kind)) }
+        call.server.send(frame, at: now)
     }
 
     // MARK: - Ticks

@@ -17,12 +17,14 @@ final class SimulatedRoom {
     private(set) var members: [SimulatedMember] = []
     private(set) var now: Instant
     let start: Instant
-    private var renditions: [RenditionSelector.Choice: Rendition] = [:]
+    private var renditions: [RenditionKind: Rendition] = [:]
     private(set) var keyframesSent = 0
     private var audioTick = 0
     private var pictureTick: Int64
     private var nextSample: Instant
     private var seed: UInt64
+    private let memberSeed: UInt64
+    private let sendsPicture: BitRate?
 
     /// A room with one member for each link.
     init(links: [Link], sendsPicture: BitRate?, seed: UInt64) throws {
@@ -33,23 +35,28 @@ final class SimulatedRoom {
         nextSample = start
         pictureTick = start.ticks(at: Self.framesPerSecond)
         self.seed = seed
-        for (index, link) in links.enumerated() {
-            let own = seed &* 1000 &+ UInt64(index)
-            var client = PeerConfiguration(role: .client)
-            client.videoCodecs = [.vp8]
-            client.bandwidth.start = .kilobits(300)
-            var server = PeerConfiguration(role: .server)
-            server.bandwidth.maximum = ladder.usefulRate
-            let call = try SimulatedCall(
-                client: client, server: server, clientIdentity: SimulatedIdentities.get().client,
-                serverIdentity: SimulatedIdentities.get().server,
-                up: link.up, down: link.down, seed: own, start: start)
-            let member = SimulatedMember(
-                id: "m\(index)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
-            member.attach(to: self)
-            members.append(member)
-            try call.negotiate()
-        }
+        memberSeed = seed
+        self.sendsPicture = sendsPicture
+        for link in links { try addMember(on: link) }
+    }
+
+    /// Adds a member that begins to connect now.
+    func addMember(on link: Link) throws {
+        let own = memberSeed &* 1000 &+ UInt64(members.count)
+        var client = PeerConfiguration(role: .client)
+        client.videoCodecs = [.vp8]
+        client.bandwidth.start = .kilobits(300)
+        var server = PeerConfiguration(role: .server)
+        server.bandwidth.maximum = ladder.usefulRate
+        let call = try SimulatedCall(
+            client: client, server: server, clientIdentity: SimulatedIdentities.get().client,
+            serverIdentity: SimulatedIdentities.get().server,
+            up: link.up, down: link.down, seed: own, start: now)
+        let member = SimulatedMember(
+            id: "m\(members.count)", call: call, ladder: ladder, sendsPicture: sendsPicture, seed: own)
+        member.attach(to: self)
+        members.append(member)
+        try call.negotiate()
     }
 
     struct Link {
@@ -93,56 +100,63 @@ final class SimulatedRoom {
 
     // MARK: - Renditions
 
-    func join(_ member: String, _ choice: RenditionSelector.Choice, budget: BitRate?) {
-        guard let rung = ladder.rung(for: choice) else { return }
-        if renditions[choice] == nil {
+    func join(_ member: String, _ kind: RenditionKind, budget: BitRate?) {
+        if renditions[kind] == nil {
+            let rung = ladder.rung(for: kind)
             seed &+= 1
-            renditions[choice] = Rendition(
-                control: RenditionControl(rung: rung, isStills: choice == .stills),
+            renditions[kind] = Rendition(
+                control: RenditionControl(rung: rung, kind: kind),
                 encoder: SyntheticEncoder(
                     width: rung.width, height: rung.height, framesPerSecond: rung.framesPerSecond, temporalLayers: 2,
-                    rate: rung.bitRate, tag: tag(of: choice), seed: seed))
+                    rate: rung.bitRate, tag: tag(of: kind), seed: seed))
         }
-        renditions[choice]?.control.join(member, budget: budget)
+        renditions[kind]?.control.join(member, budget: budget)
     }
 
-    func leave(_ member: String, _ choice: RenditionSelector.Choice) {
-        renditions[choice]?.control.leave(member)
-        if renditions[choice]?.control.isEmpty == true { renditions[choice] = nil }
+    func leave(_ member: String, _ kind: RenditionKind) {
+        renditions[kind]?.control.leave(member)
+        if renditions[kind]?.control.isEmpty == true { renditions[kind] = nil }
     }
 
-    func setBudget(_ budget: BitRate, of member: String, _ choice: RenditionSelector.Choice) {
-        renditions[choice]?.control.setBudget(budget, of: member)
+    func setBudget(_ budget: BitRate, of member: String, _ kind: RenditionKind) {
+        renditions[kind]?.control.setBudget(budget, of: member)
     }
 
-    func requestKeyframe(_ choice: RenditionSelector.Choice, isStart: Bool) {
-        renditions[choice]?.control.requestKeyframe(isStart: isStart)
+    func awaitKeyframe(_ member: String, _ kind: RenditionKind) -> Duration {
+        renditions[kind]?.control.awaitKeyframe(member, at: now) ?? .zero
     }
 
-    func tag(of choice: RenditionSelector.Choice) -> UInt8 {
-        switch choice {
+    func requestKeyframe(_ kind: RenditionKind, isUrgent: Bool) {
+        renditions[kind]?.control.requestKeyframe(isUrgent: isUrgent)
+    }
+
+    func tag(of choice: RenditionSelector.Choice) -> UInt8 { choice.kind.map(tag) ?? .max }
+
+    func tag(of kind: RenditionKind) -> UInt8 {
+        switch kind {
         case .rung(let index): UInt8(clamping: index)
         case .stills: Self.stillsTag
-        case .audioOnly: .max
+        case .joining: Self.joiningTag
         }
     }
     static let stillsTag: UInt8 = 200
+    static let joiningTag: UInt8 = 201
 
     private func makePictures(at now: Instant) {
         // The canvas changes with every tick, because people move.
         let generation = UInt64(bitPattern: pictureTick)
-        for choice in renditions.keys.sorted(by: { tag(of: $0) < tag(of: $1) }) {
-            guard var rendition = renditions[choice], rendition.control.wantsPicture(at: now, generation: generation)
+        for kind in renditions.keys.sorted(by: { tag(of: $0) < tag(of: $1) }) {
+            guard var rendition = renditions[kind], rendition.control.wantsPicture(at: now, generation: generation)
             else { continue }
             rendition.control.noteQueued(picture: generation, at: now)
             let isKeyframe = rendition.control.takeKeyframe(at: now)
             rendition.encoder.maxPayload = rendition.control.maxPayload
             rendition.encoder.rate = rendition.control.rate
-            let size = choice == .stills ? rendition.control.rate.bytes(in: .seconds(1)) : nil
+            let size = kind == .stills ? rendition.control.rate.bytes(in: .seconds(1)) : nil
             let frame = rendition.encoder.frame(at: now, isKeyframe: isKeyframe, size: size)
             if isKeyframe { keyframesSent += 1 }
-            renditions[choice] = rendition
-            for member in members { member.offer(frame, of: choice, room: self, at: now) }
+            renditions[kind] = rendition
+            for member in members { member.offer(frame, of: kind, room: self, at: now) }
         }
     }
 }

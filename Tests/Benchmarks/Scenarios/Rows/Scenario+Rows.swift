@@ -5,7 +5,7 @@ import Simulation
 extension Scenario {
     /// All rows, in the table's order.
     public static let all: [Scenario] = [
-        clean, steps, thin, floor, loss(0.02), loss(0.05), loss(0.10), bursts, jitter, outage, crowd,
+        clean, steps, thin, floor, loss(0.02), loss(0.05), loss(0.10), bursts, jitter, outage, crowd, joiners,
     ]
 
     static let cleanLink = LinkConditions(delay: .milliseconds(10), rate: .megabits(5))
@@ -206,6 +206,30 @@ extension Scenario {
             Check("slowest at the top after", tops.max(), "s", .atMost(4)),
             Check("freezes a minute", freezes, "", .atMost(0)),
             Check("least time at the top", share * 100, "%", .above(98)),
+        ]
+    }
+
+    private static let firstJoin = Duration.seconds(8)
+    private static let joinTime = Duration.seconds(30)
+
+    public static let joiners = Scenario(
+        name: "4 peers, 20 more join in 30 s",
+        aim:
+            "at most 6 keyframes for those who are there; a joiner's picture within 300 ms, sharp 5 s after its line is known",
+        links: (0..<4).map { _ in .init(cleanLink) },
+        joins: (0..<20).map { .init(after: firstJoin + .milliseconds(1500) * $0, link: .init(cleanLink)) },
+        duration: firstJoin + joinTime + .seconds(7), settled: firstJoin, camera: .kilobits(60), shown: 0..<4
+    ) { outcome in
+        let start = outcome.room.start + firstJoin
+        let keyframes = (0..<4).map { member in
+            outcome.room.members[member].keyframesSent.count { start..<start + joinTime ~= $0.at }
+        }
+        let freezes = (0..<4).map { outcome.down($0).freezesOver200 }.max() ?? 0
+        return [
+            Check("keyframes", keyframes.max().map(Double.init), "", .atMost(6)),
+            Check("freezes a minute", freezes, "", .atMost(0)),
+            Check("slowest first picture", outcome.secondsToFirstPicture(of: 4..<24).max(), "s", .atMost(0.3)),
+            Check("slowest to be sharp", outcome.secondsToSharp(of: 4..<24).max(), "s", .atMost(5)),
         ]
     }
 }

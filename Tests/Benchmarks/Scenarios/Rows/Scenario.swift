@@ -10,11 +10,18 @@ public struct Scenario: Sendable {
         var down: LinkConditions
     }
 
+    /// A member that joins later.
+    struct Join: Sendable {
+        var after: Duration
+        var link: SimulatedRoom.Link
+    }
+
     public let name: String
     /// The text in the table.
     public let aim: String
     var links: [SimulatedRoom.Link]
     var changes: [Change] = []
+    var joins: [Join] = []
     var duration: Duration
     /// The time from which steady values are measured; changes of the link are judged separately.
     var settled: Duration = .seconds(5)
@@ -27,14 +34,15 @@ public struct Scenario: Sendable {
     /// Runs the call in virtual time; the seed decides every loss and every frame's size.
     public func run(seed: UInt64) throws -> ScenarioOutcome {
         let room = try SimulatedRoom(links: links, sendsPicture: camera, seed: seed)
-        var passed = Duration.zero
-        for change in changes {
-            room.run(for: change.after - passed)
-            passed = change.after
-            room.members[0].call.up.change(to: change.up)
-            room.members[0].call.down.change(to: change.down)
+        for time in Set(changes.map(\.after) + joins.map(\.after)).sorted() {
+            room.run(for: room.start + time - room.now)
+            for change in changes where change.after == time {
+                room.members[0].call.up.change(to: change.up)
+                room.members[0].call.down.change(to: change.down)
+            }
+            for join in joins where join.after == time { try room.addMember(on: join.link) }
         }
-        room.run(for: duration - passed)
+        room.run(for: room.start + duration - room.now)
         return ScenarioOutcome(scenario: self, room: room)
     }
 

@@ -146,6 +146,25 @@ public struct ScenarioOutcome {
         return seconds(from: connected, of: member) { $0 == .rung(0) }
     }
 
+    /// The times in seconds from the connections of these members to their first pictures.
+    func secondsToFirstPicture(of members: Range<Int>) -> [Double] {
+        members.map { seconds(to: { _ in true }, since: room.members[$0].connectedAt, of: $0) }
+    }
+
+    /// The times in seconds from the choice of the top rung to its first picture.
+    func secondsToSharp(of members: Range<Int>) -> [Double] {
+        members.map { member in
+            let chosen = room.members[member].moves.first { $0.change.choice == .rung(0) }?.at
+            return seconds(to: { $0 == 0 }, since: chosen, of: member)
+        }
+    }
+
+    private func seconds(to isMeant: (UInt8) -> Bool, since start: Instant?, of member: Int) -> Double {
+        let picture = room.members[member].pictureSink.shown.all.first { isMeant($0.tag) }
+        guard let start, let picture else { return .infinity }
+        return (picture.at - start).inSeconds
+    }
+
     /// The time from the first negotiation to the first video and audio, in seconds.
     func secondsToPicture(of member: Int = 0) -> Double? {
         room.members[member].pictureSink.shown.all.first.map { ($0.at - room.start).inSeconds }
