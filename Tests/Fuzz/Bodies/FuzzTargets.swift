@@ -12,7 +12,7 @@ public enum FuzzTargets {
                 SCTPBody.target, DTLSBody.target, FramingBody.target, ConnectionBody.target,
             ]
         ),
-        ("media", [LayoutBody.target, AudioBody.target, PictureBody.target]),
+        ("media", [LayoutBody.target, AudioBody.target, PictureBody.target, ImageBody.target]),
         ("gateway", TextBodies.all + RequestBodies.all + SocketIOBodies.all + [AppRTCBody.target]),
     ]
 
