@@ -11,15 +11,18 @@ struct ViewersCommand: AsyncParsableCommand {
         discussion:
             """
             A server of its own on loopback, signalling without media. Each sender raises and lowers its hand four times a \
-            second.
+            second. With --media two send pictures and audio, and the viewers get the mix.
             """
     )
 
     @Argument(help: "How many watch.")
     var viewers: Int
 
-    @Option(help: "How many send.")
+    @Option(help: "How many change their state, without --media.")
     var senders = 10
+
+    @Flag(help: "With pictures and audio.")
+    var media = false
 
     @Option(help: "For how long it is measured.")
     var seconds = 10.0
@@ -38,6 +41,11 @@ struct ViewersCommand: AsyncParsableCommand {
         Machine.begin()
         let directory = NSTemporaryDirectory() + "viewers-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
+        print(try await (media ? watched(directory) : told(directory)) + "\n" + Machine.description)
+    }
+
+    /// What telling the viewers who is in the room costs.
+    private func told(_ directory: String) async throws -> String {
         var table = MarkdownTable(
             "viewers", "told by", "bytes/s each", "messages/s each", "control thread, ms/s", "process, ms/s")
         for isWhole in [true, false] {
@@ -51,6 +59,25 @@ struct ViewersCommand: AsyncParsableCommand {
                 String(format: "%.1f", statistics.control * 1000), String(format: "%.0f", statistics.process * 1000),
             ])
         }
-        print(table.text + "\n" + Machine.description)
+        return table.text
+    }
+
+    /// What the mix for the viewers costs, and what they get.
+    private func watched(_ directory: String) async throws -> String {
+        let audience = MediaAudience(viewers: viewers, seconds: seconds, program: server, directory: directory)
+        let reading = try await audience.run()
+        func number(_ value: Double, _ digits: Int = 0) -> String { String(format: "%.\(digits)f", value) }
+        var table = MarkdownTable(
+            "viewers", "server, cores", "of it network loops", "callers beside it", "sent, Mbit/s",
+            "pictures/s, median", "least", "join to picture, median", "p95", "worst, ms", "overload level")
+        table.add([
+            "\(viewers)", number(reading.load.serverLoad, 2), number(reading.load.threads["media"] ?? 0, 2),
+            number(reading.load.callerLoad, 2), number(reading.megabits),
+            number(Statistics.median(reading.pictures), 1),
+            number(reading.pictures.min() ?? 0, 1), number(Statistics.median(reading.firstPictures)),
+            number(Statistics.quantile(0.95, of: reading.firstPictures)), number(reading.firstPictures.max() ?? 0),
+            "\(reading.load.overload)",
+        ])
+        return table.text
     }
 }
