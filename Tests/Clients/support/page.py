@@ -1,8 +1,10 @@
 """A browser with the web client, and functions to operate and observe it."""
 
 import asyncio
+import importlib.util
 import json
 import time
+from pathlib import Path
 
 from support.browser import Chromium
 
@@ -54,6 +56,11 @@ OUTSIDE = """
   return isOut ? `${control.id || control.textContent} ${Math.round(box.left)},${Math.round(box.top)} ${Math.round(box.right)},${Math.round(box.bottom)}` : null;
 }).filter(Boolean)
 """
+# The package's own Python part needs Selenium; only its script is used.
+AXE = Path(importlib.util.find_spec("axe_core_python").submodule_search_locations[0], "axe.min.js")
+FINDINGS = """axe.run(document).then(({ violations, passes }) => (passes.length > 15 ? violations : [{ id: 'too few rules ran', impact: 'serious', nodes: [] }])
+  .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+  .map(({ id, nodes }) => [id, nodes.map(({ target, any, all }) => `${target} ${[...any, ...all].map(({ message }) => message)}`)]))"""
 
 
 class Page(Chromium):
@@ -102,6 +109,13 @@ class Page(Chromium):
         assert overflow <= 0, f"{where}: {overflow} pixels of horizontal scroll"
         outside = await self.evaluate(OUTSIDE)
         assert not outside, f"{where}: outside of the window: {outside}"
+
+    async def audit(self, where):
+        """Axe's findings that are serious or worse; there must be none."""
+        if not await self.evaluate("Boolean(window.axe)"):
+            await self.call("Runtime.evaluate", expression=AXE.read_text())
+        findings = await self.evaluate(FINDINGS)
+        assert not findings, f"{where}: {json.dumps(findings, indent=1)}"
 
     async def is_moving(self, timeout=15):
         """Whether the picture is decoded and new frames arrive."""

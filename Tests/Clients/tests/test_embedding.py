@@ -117,8 +117,15 @@ def test_the_embedded_page_has_the_picture_and_few_buttons(server, tmp_path):
             assert shown == ["toggle-audio", "toggle-video", "toggle-screen", "toggle-hand", "open-settings", "leave"]
             assert await page.evaluate("document.getElementById('mix').clientHeight") > 240
             assert "embed=1" in await page.evaluate("location.search"), "a reload is embedded again"
-            await page.fits("embedded page")
-            await page.shot("embedded")
+            # A small frame, a laptop's window and a phone.
+            for name, width, height, mobile in (("small", 480, 320, False), ("laptop", 1280, 800, False), ("phone", 390, 844, True)):
+                await page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
+                # A phone held upright gets its own picture in a frame, too.
+                await page.wait_for(f"innerWidth === {width} && probe.last('tiles').width {'<' if mobile else '>'} probe.last('tiles').height")
+                await page.is_moving()
+                await page.fits(f"embedded page, {name}")
+                await page.audit(f"embedded page, {name}")
+                await page.shot(f"embedded-{name}")
             assert not await page.evaluate("probe.problems")
         finally:
             await page.close()

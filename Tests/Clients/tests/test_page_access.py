@@ -1,9 +1,6 @@
 """The page for everyone: screen readers (axe), the keyboard, large letters, other scripts' direction, light and dark, little motion, other languages."""
 
 import asyncio
-import importlib.util
-import json
-from pathlib import Path
 
 import pytest
 
@@ -11,19 +8,7 @@ from support.page import Page
 from support.server import ROOT
 
 pytestmark = pytest.mark.usefixtures("needs_address")
-# The package's own Python part needs Selenium; only its script is used.
-AXE = Path(importlib.util.find_spec("axe_core_python").submodule_search_locations[0], "axe.min.js")
-FINDINGS = """axe.run(document).then(({ violations, passes }) => (passes.length > 15 ? violations : [{ id: 'too few rules ran', impact: 'serious', nodes: [] }])
-  .filter(({ impact }) => ['serious', 'critical'].includes(impact))
-  .map(({ id, nodes }) => [id, nodes.map(({ target, any, all }) => `${target} ${[...any, ...all].map(({ message }) => message)}`)]))"""
 FOCUSED = "document.activeElement.id"
-
-
-async def audit(page, where):
-    if not await page.evaluate("Boolean(window.axe)"):
-        await page.call("Runtime.evaluate", expression=AXE.read_text())
-    findings = await page.evaluate(FINDINGS)
-    assert not findings, f"{where}: {json.dumps(findings, indent=1)}"
 
 
 async def prefer(page, **features):
@@ -35,7 +20,7 @@ async def dialogs(page, scheme):
     for opener, dialog in (("open-layout", "layout-menu"), ("open-settings", "settings"), ("open-invite", "invite"), ("open-room", "room-menu"), (None, "person-menu")):
         await page.evaluate("(document.querySelector('.more').click(), 0)" if opener is None else f"(document.getElementById('{opener}').click(), 0)")
         await page.wait_for(f"document.getElementById('{dialog}').open")
-        await audit(page, f"{dialog}, {scheme}")
+        await page.audit(f"{dialog}, {scheme}")
         await page.shot(f"{dialog}-{scheme}")
         await page.key("Escape")
         await page.wait_for(f"!document.getElementById('{dialog}').open")
@@ -49,7 +34,7 @@ def test_no_serious_finding_of_axe_in_lobby_call_and_dialogs_in_light_and_dark(s
             await page.wait_for("document.getElementById('room-people').textContent.includes('Bo')")
             for scheme in ("light", "dark"):
                 await prefer(page, prefers_color_scheme=scheme)
-                await audit(page, f"lobby, {scheme}")
+                await page.audit(f"lobby, {scheme}")
                 await page.shot(f"lobby-{scheme}")
             await page.click("#join")
             await page.is_moving()
@@ -61,7 +46,7 @@ def test_no_serious_finding_of_axe_in_lobby_call_and_dialogs_in_light_and_dark(s
             await page.person("Bo", "hand raised")
             for scheme in ("light", "dark"):
                 await prefer(page, prefers_color_scheme=scheme)
-                await audit(page, f"call with people, {scheme}")
+                await page.audit(f"call with people, {scheme}")
                 await page.shot(f"people-{scheme}")
                 await dialogs(page, scheme)
             await page.click("#open-chat")
@@ -72,14 +57,14 @@ def test_no_serious_finding_of_axe_in_lobby_call_and_dialogs_in_light_and_dark(s
             await page.click("#line")
             for scheme in ("light", "dark"):
                 await prefer(page, prefers_color_scheme=scheme)
-                await audit(page, f"chat, reactions and line, {scheme}")
+                await page.audit(f"chat, reactions and line, {scheme}")
                 await page.shot(f"chat-{scheme}")
             await prefer(phone, prefers_color_scheme="light")
-            await audit(phone, "phone")
+            await phone.audit("phone")
             await phone.shot("phone-light")
             await page.click("#leave")
             await page.wait_for("!document.getElementById('ended').hidden")
-            await audit(page, "the end")
+            await page.audit("the end")
             assert not await page.evaluate("probe.problems")
         finally:
             await asyncio.gather(page.close(), phone.close())
@@ -158,6 +143,7 @@ def test_large_letters_other_directions_and_languages_and_little_motion(server, 
                 await page.click("#join")
                 await page.is_moving()
                 await page.fits(f"call, {direction}")
+                await page.audit(f"call, {direction}")
                 await page.shot(f"zoom-call-{direction}")
                 await page.click("#open-people")
                 await no_scroll(page, f"people, {direction}")

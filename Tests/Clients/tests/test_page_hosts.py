@@ -7,7 +7,7 @@ import pytest
 
 from support.page import Page
 from support.server import Server
-from support.tokens import SECRET, token
+from support.tokens import ADMIN, SECRET, token
 
 pytestmark = pytest.mark.usefixtures("needs_address")
 NOTICE = "document.getElementById('notice').textContent"
@@ -86,6 +86,7 @@ def test_a_moderator_has_tools_for_people_and_room_and_nobody_else_has(server, t
     async def room(desk, phone):
         await desk.click("#open-room")
         await desk.fits("desk with the room's menu")
+        await desk.audit("desk with the room's menu")
         await desk.shot("desk-room-menu")
         await desk.click("#room-menu button[value=close]")
         await in_the_room_menu(desk, "#room-layout-locked")
@@ -103,9 +104,11 @@ def test_a_moderator_has_tools_for_people_and_room_and_nobody_else_has(server, t
         await phone.wait_for(f"{NOTICE} === 'You are a moderator now.'")
         await phone.click("#open-people")
         await phone.fits("phone of a moderator")
+        await phone.audit("phone of a moderator")
         await phone.shot("phone-host")
         await phone.click(".more")
         await phone.fits("phone with a person's menu")
+        await phone.audit("phone with a person's menu")
         await phone.shot("phone-person")
         await phone.click("#person-menu [data-action=remove]")
         await asyncio.sleep(0.3)
@@ -137,6 +140,7 @@ def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path)
             assert await guest.evaluate("document.getElementById('pin-field').hidden && document.getElementById('token-field').hidden")
             await guest.click("#join")
             await guest.wait_for("document.activeElement.id === 'pin'")
+            await guest.audit("a PIN is asked for")
             await guest.shot("phone-pin")
             await guest.type("#pin", "9999")
             await guest.click("#join")
@@ -144,6 +148,7 @@ def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path)
             await waits(guest)
             await guest.shot("phone-waiting")
             await desk.wait_for("document.getElementById('waiting-count').textContent === '1 waits to be let in'")
+            await desk.audit("who waits")
             await desk.shot("desk-waiting-people")
             await desk.click("#waiting-list [data-action=refuse]")
             await guest.wait_for("document.getElementById('join-error').textContent.includes('not let in')")
@@ -165,6 +170,7 @@ def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path)
         await guest.click("#join")
         await guest.wait_for("document.getElementById('lobby').hidden && !document.getElementById('waiting').hidden")
         await guest.fits("waiting page")
+        await guest.audit("waiting page")
 
     asyncio.run(asyncio.wait_for(run(), 150))
 
@@ -187,5 +193,6 @@ def test_a_token_is_asked_for_and_stays_out_of_the_address(tmp_path):
             await page.wait_for("document.querySelectorAll('#layouts [data-layout]').length > 4")
         finally:
             await page.close()
-    with Server(tmp_path / "server", config=f"auth: {{mode: token, secret: '{SECRET}'}}\n") as server:
+    # Without an administrator's token a page on this machine would be an administrator's, and could ask without its guest's.
+    with Server(tmp_path / "server", config=f"auth: {{mode: token, secret: '{SECRET}', adminToken: '{ADMIN}'}}\n") as server:
         asyncio.run(asyncio.wait_for(run(server), 60))

@@ -64,6 +64,7 @@ async def starting(desk, phone):
     await desk.wait_for("document.getElementById('recordings-list').textContent.includes('is being recorded')")
     assert await desk.evaluate("document.getElementById('record-start').hidden && !document.getElementById('record-pause').hidden")
     await desk.fits("the dialog of a recording")
+    await desk.audit("the dialog of a recording")
     await desk.shot("desk-recorded")
     await desk.key("Escape")
 
@@ -72,6 +73,7 @@ async def joining(server, phone):
     """Who sees the sign in the lobby and joins is not asked again."""
     await phone.wait_for("!document.getElementById('room-recorded').hidden", 14)
     await phone.fits("the lobby of a recorded room")
+    await phone.audit("the lobby of a recorded room")
     await phone.shot("phone-lobby-recorded")
     await phone.click("#join")
     await phone.is_moving()
@@ -105,6 +107,7 @@ async def a_link_asks(server, phone):
         assert await state(server, "meet", f"Cy-{answer}") == [False, False]
         if answer == "Escape":
             await phone.fits("the question")
+            await phone.audit("the question")
             await phone.shot("phone-consent")
             await phone.key("Escape")
             await phone.wait_for(f"!{ASKED}")
@@ -128,11 +131,13 @@ async def the_list(server, desk, phone):
     await desk.wait_for(f"{player}.readyState >= 2 && {player}.currentTime > 0.5")
     assert await desk.evaluate(f"{player}.duration") > 2
     await desk.fits("a recording that plays")
+    await desk.audit("a recording that plays")
     await desk.shot("desk-playing")
     # Who joined later sees the same list, and a link works without any token until it ends.
     await phone.click("#toggle-record")
     await phone.wait_for("document.querySelector('#recordings-list a') !== null")
     await phone.fits("the list on a phone")
+    await phone.audit("the list on a phone")
     await phone.shot("phone-list")
     link = await phone.evaluate("document.querySelector('#recordings-list a').getAttribute('href')")
     path = link.removeprefix(server.url)
