@@ -71,6 +71,9 @@ public struct ConferenceConfiguration: Sendable {
         public var start = Start.manual
         /// A new file begins after this; zero: one file.
         public var segment: Duration = .zero
+        /// The length and the bytes of all files at which a recording ends; zero: none.
+        public var maxLength: Duration = .zero
+        public var maxSize = 0
         public var audio = Audio.aac
         /// Bytes of the disk that recordings leave free: below that none starts, and running ones are closed.
         public var minimumFree = 1 << 30

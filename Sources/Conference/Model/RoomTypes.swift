@@ -188,12 +188,17 @@ public struct RecordingInfo: Hashable, Sendable {
     public var duration: Duration?
     /// Of all parts together.
     public var bytes: Int?
-    /// The number of files (`recording.segment`); 1 while the recording runs.
-    public var parts = 1
+    /// The complete files, in order; while the recording runs those before the current one (`recording.segment`).
+    public var files: [RecordingPart] = []
     /// Frames and audio blocks that a slow disk lost.
     public var dropped = RecordingLosses()
+    /// Whether a crash left the recording open and a later start closed it.
+    public var isRepaired = false
     /// Why the recording failed or ended early.
     public var failure: String?
+
+    /// The number of complete files; at least 1.
+    public var parts: Int { max(1, files.count) }
 }
 
 /// The answer to a client's offer.

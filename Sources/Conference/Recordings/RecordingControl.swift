@@ -113,6 +113,9 @@ final class RecordingControl: Sendable {
     func stopRepairs() { state.withLock { $0.isStopped = true } }
     var repairsWaiting: Int { state.withLock { $0.repairs }?.waiting ?? 0 }
 
+    /// Runs `body` on the disk's queue, without waiting for it.
+    func later(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+
     /// Runs `body` on the disk's queue.
     func onDisk<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }

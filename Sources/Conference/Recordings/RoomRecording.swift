@@ -60,6 +60,37 @@ final class RoomRecording: Sendable {
 
     var losses: RecordingLosses { recorder.losses }
 
+    /// Takes over the parts that are complete, and stores them.
+    func note(_ parts: [RecordingPart]) {
+        let isMore = state.withLock { state in
+            // Parts are closed side by side, so an older list may come later.
+            guard state.finish == nil, parts.count > state.info.files.count else { return false }
+            state.info.files = parts
+            return true
+        }
+        if isMore { save() }
+    }
+
+    /// Stores the parts and the losses if there are new losses.
+    func noteLosses() {
+        let losses = losses
+        let isNew = state.withLock { state in
+            defer { state.info.dropped = losses }
+            return state.info.dropped != losses
+        }
+        if isNew { save() }
+    }
+
+    private func save() {
+        control.later { [self] in try? catalogue.note(id, parts: info.files, dropped: losses) }
+    }
+
+    /// The path of a complete part, counted from 1, while the recording runs.
+    func path(ofPart part: Int) -> String? {
+        let files = info.files
+        return files.indices.contains(part - 1) ? catalogue.directory + "/" + files[part - 1].file : nil
+    }
+
     /// The recording's name as a member of the rendition.
     private var member: String { "recording-\(id)" }
 
@@ -138,7 +169,7 @@ final class RoomRecording: Sendable {
             case .success(let summary):
                 state.info.duration = summary.duration
                 state.info.bytes = summary.bytes
-                state.info.parts = summary.files.count
+                state.info.files = summary.parts
                 state.info.failure = summary.failure?.publicDescription
                 state.info.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
             case .failure(let error):

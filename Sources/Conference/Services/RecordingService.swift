@@ -128,9 +128,10 @@ final class RecordingService: Sendable {
                 file: catalogue.path(of: entry), width: top.width, height: top.height,
                 framesPerSecond: Double(top.framesPerSecond),
                 audio: configuration.recording.audio == .aac ? .aac : .opus,
-                segment: configuration.recording.segment, disk: control.disk, reserve: control.reserve,
+                limits: limits, disk: control.disk, reserve: control.reserve,
                 memory: control.memory,
                 onKeyframeNeeded: { [weak self] in self?.keyframeForRecording(of: room) },
+                onParts: { [weak self] in self?.control.alive[id]?.note($0) },
                 onFailure: { [weak self] error in
                     self?.thread.post { [weak self] in self?.recordingEnded(id, error) }
                 })
@@ -140,6 +141,11 @@ final class RecordingService: Sendable {
             catalogue.remove(id)
             throw error
         }
+    }
+
+    private var limits: RecordingLimits {
+        let settings = configuration.recording
+        return RecordingLimits(segment: settings.segment, length: settings.maxLength, size: settings.maxSize)
     }
 
     private func keyframeForRecording(of room: String) {
@@ -189,7 +195,10 @@ final class RecordingService: Sendable {
                 for id in control.alive.keys { recordingEnded(id, error) }
             }
         }
-        for recording in control.alive.values { endIfDeserted(recording, at: now) }
+        for recording in control.alive.values {
+            recording.noteLosses()
+            endIfDeserted(recording, at: now)
+        }
     }
 
     /// Ends the recording of a room in which nobody has been for `rooms.emptyTimeout`: rooms of the API stay, and the
@@ -252,9 +261,11 @@ final class RecordingService: Sendable {
 
     /// The path of a recording's file; not for clients.
     ///
-    /// - Parameter part: from 1 on; a recording that still runs has only its first part.
+    /// - Parameter part: from 1 on; a recording that still runs has its complete parts, and its first one.
     func path(of id: String, part: Int) throws(ConferenceError) -> String {
-        if let running = control.alive[id], part == 1 { return running.path }
+        if let running = control.alive[id], let path = part == 1 ? running.path : running.path(ofPart: part) {
+            return path
+        }
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id),
             let path = catalogue.path(of: entry, part: part)
         else { throw .recordingNotFound(id) }
@@ -272,7 +283,8 @@ final class RecordingService: Sendable {
             }
         return RecordingInfo(
             id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
-            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes, parts: max(1, entry.files.count),
-            dropped: entry.dropped ?? RecordingLosses(), failure: entry.message)
+            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
+            files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
+            dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message)
     }
 }

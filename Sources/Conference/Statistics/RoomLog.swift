@@ -66,7 +66,8 @@ final class RoomLog: Sendable {
     func recordingEnded(_ info: RecordingInfo) {
         let metadata: Logger.Metadata = ["recording": "\(info.id)", "state": "\(info.state.rawValue)"]
         if let failure = info.failure {
-            write(.error, "recording ended: \(failure)", recordings, room: info.room, metadata)
+            let level = info.state == .failed ? Logger.Level.error : .notice
+            write(level, "recording ended: \(failure)", recordings, room: info.room, metadata)
         } else {
             write(.info, "recording stopped", recordings, room: info.room, metadata)
         }

@@ -274,7 +274,17 @@ enum OpenAPI {
                 "state": Schema.choice(RecordingInfo.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer,
                 "parts": ["type": "integer", "description": "The number of files, where there are several."],
-                "error": Schema.string,
+                "files": [
+                    "type": "array",
+                    "description":
+                        "The complete files in order; ?part=1 reads the first. While the recording runs, those before the current one.",
+                    "items": Schema.object(
+                        ["file": Schema.string, "duration": Schema.number, "bytes": Schema.integer], required: ["file"]),
+                ],
+                "repaired": [
+                    "type": "boolean", "description": "A crash left the recording open, and the next start closed it.",
+                ],
+                "error": ["type": "string", "description": "Why the recording failed, or ended early."],
                 "dropped": Schema.object(
                     ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),

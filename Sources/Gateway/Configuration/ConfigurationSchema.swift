@@ -114,6 +114,10 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "recording.segment", \.recording.files.segment,
             .duration(.seconds(10)...(.seconds(7 * 86400)), orZero: true, "at least 10s, or 0s for one file")),
+        ConfigurationKey(
+            "recording.maxLength", \.recording.files.maxLength,
+            .duration(.seconds(10)...(.seconds(7 * 86400)), orZero: true, "at least 10s, or 0s for no limit")),
+        ConfigurationKey("recording.maxSize", \.recording.files.maxSize, .byteCount(0...(1 << 50))),
         ConfigurationKey("recording.container", \.recording.container, .choice),
         ConfigurationKey("recording.audio", \.recording.files.audio, .choice),
         ConfigurationKey("recording.minimumFree", \.recording.files.minimumFree, .byteCount(0...(1 << 50))),

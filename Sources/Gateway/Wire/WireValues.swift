@@ -111,10 +111,20 @@ extension RecordingInfo {
             where: [
                 "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
                 "parts": parts > 1 ? .integer(parts) : nil,
+                "files": files.isEmpty ? nil : .array(files.map(\.json)),
+                "repaired": isRepaired ? true : nil,
                 "dropped": dropped.isEmpty
                     ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
                 "error": failure.map { .string($0) },
             ])
+    }
+}
+
+extension RecordingPart {
+    fileprivate var json: JSONValue {
+        .object(
+            ["file": .string(file)],
+            where: ["duration": duration.map { .number($0) }, "bytes": bytes.map { .integer($0) }])
     }
 }
 

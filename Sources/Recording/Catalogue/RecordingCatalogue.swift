@@ -170,6 +170,15 @@ public final class RecordingCatalogue: Sendable {
         try write(entry)
     }
 
+    /// Stores the complete parts and the losses of a recording that runs, so that they are known after a crash. May wait
+    /// for the disk.
+    public func note(_ id: String, parts: [RecordingPart], dropped: RecordingLosses) throws(RecordingError) {
+        guard var entry = entry(id), entry.state == .recording else { return }
+        entry.parts = parts
+        entry.dropped = dropped.isEmpty ? nil : dropped
+        try update(entry)
+    }
+
     /// Stores how a recording ended. A recording without media is removed completely. May wait for the disk.
     ///
     /// - Returns: the entry; nil where it was removed.
@@ -183,6 +192,7 @@ public final class RecordingCatalogue: Sendable {
             entry.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
             entry.files = summary.files.map { ($0 as NSString).lastPathComponent }
             entry.file = entry.files.first ?? entry.file
+            entry.parts = summary.parts
             entry.duration = summary.duration.inSeconds
             entry.bytes = summary.bytes
             entry.dropped = summary.dropped.isEmpty ? nil : summary.dropped

@@ -16,6 +16,8 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
     public var file: String
     /// The file names of all parts.
     public var files: [String]
+    /// The lengths and sizes of the complete parts, also while the recording runs; nil in sidecars of older versions.
+    public var parts: [RecordingPart]?
     public var state: State
     /// Wall clock time.
     public var startedAt: Date

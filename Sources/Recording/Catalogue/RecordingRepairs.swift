@@ -73,6 +73,7 @@ public final class RecordingRepairs: Sendable {
         entry.wasRecovered = true
         entry.state = after
         entry.files = []
+        entry.parts = []
         var duration = 0.0
         var bytes = 0
         for name in parts {
@@ -84,6 +85,7 @@ public final class RecordingRepairs: Sendable {
                 duration += report.duration.inSeconds
                 bytes += report.bytes
                 entry.files.append(name)
+                entry.parts?.append(report.part)
             } catch .inUse {
                 // Another process writes it, a server that is ending or a repair by hand, and sets its final state.
                 return open

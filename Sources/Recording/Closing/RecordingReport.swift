@@ -43,4 +43,10 @@ public struct RecordingReport: Sendable {
         avOffset = both.map { $0.1.start - $0.0.start }
         avOffsetAtEnd = both.map { $0.1.end - $0.0.end }
     }
+
+    /// The file as a part of its recording.
+    var part: RecordingPart {
+        RecordingPart(
+            file: file.split(separator: "/").last.map(String.init) ?? file, duration: duration.inSeconds, bytes: bytes)
+    }
 }

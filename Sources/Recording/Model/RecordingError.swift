@@ -21,6 +21,10 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
     case lowSpace(directory: String, free: Int, wanted: Int)
     /// The file or its directory was removed while the file was written.
     case gone(path: String)
+    /// The recording reached `RecordingLimits.length`.
+    case tooLong(limit: Duration)
+    /// The recording reached `RecordingLimits.size`, in bytes.
+    case tooLarge(limit: Int)
     /// Another process writes the file.
     case inUse(path: String)
     /// The catalogue is full.
@@ -35,7 +39,15 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
     }
 
     /// Whether the recording ended early but in order, without losing recorded media.
-    public var isOrderlyEnd: Bool { if case .lowSpace = self { true } else { false } }
+    public var isOrderlyEnd: Bool { if case .lowSpace = self { true } else { isLimit } }
+
+    /// Whether the recording ended because of its own limits; nothing is wrong with the disk then.
+    var isLimit: Bool {
+        switch self {
+        case .tooLong, .tooLarge: true
+        default: false
+        }
+    }
 
     private func text(_ name: (String) -> String) -> String {
         switch self {
@@ -56,6 +68,10 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         case .inUse(let path): "another program writes \(name(path)): it can be closed once that has ended"
         case .tooMany(let directory, let count):
             "\(name(directory)) holds \(count) recordings: move some of them elsewhere"
+        case .tooLong(let limit):
+            "the recording ended after \(Self.text(limit)), the most that recording.maxLength allows: start another one to go on"
+        case .tooLarge(let limit):
+            "the recording ended at \(Self.text(bytes: limit)), the most that recording.maxSize allows: start another one to go on"
         case .unknown(let id): "there is no recording \(id)"
         }
     }
@@ -67,6 +83,13 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
         let tenths = Int((value / Double(1 << (10 * power)) * 10).rounded(.down))
         return tenths % 10 == 0 || power == 0
             ? "\(tenths / 10) \(units[power])" : "\(tenths / 10).\(tenths % 10) \(units[power])"
+    }
+
+    /// A time such as `90 s`, `45 min` or `12 h`.
+    private static func text(_ duration: Duration) -> String {
+        let seconds = duration.components.seconds
+        if seconds >= 3600, seconds % 3600 == 0 { return "\(seconds / 3600) h" }
+        return seconds >= 120 && seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s"
     }
 
     /// The error for a system call's `errno`.

@@ -6,6 +6,8 @@ public struct RecordingSummary: Sendable {
     public var file: String
     /// The paths of all parts, in order.
     public var files: [String]
+    /// The same with their lengths and sizes.
+    public var parts: [RecordingPart] = []
     public var duration: Duration
     public var bytes: Int
     /// Codec names, e.g. `h264`, `aac`.

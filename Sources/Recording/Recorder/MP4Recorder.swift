@@ -14,29 +14,33 @@ public final class MP4Recorder: Sendable {
     private let work: RecorderWork
 
     /// Creates the file at once, so that an unwritable directory is an error here. The first keyframe of `width` ×
-    /// `height` starts the recording. Both callbacks are called on the recorder's queue.
+    /// `height` starts the recording. Callbacks are called on the recorder's queue, except `onParts`.
     ///
     /// - Parameters:
-    ///   - segment: the time after which a new file (`name-2.mp4` …) begins at the next keyframe; 0 for one file.
+    ///   - limits: when a new file begins, and when the recording ends: `onFailure` is called then too.
     ///   - sizeMayChange: whether later keyframes of another size go into the same track, whose parameter sets are then
     ///     in-band (`avc3`); otherwise such frames are dropped.
     ///   - memory: the memory for media that waits for the disk, shared by all recordings.
     ///   - reserve: the space to be left free on the disk; without it the recording ends with `lowSpace`.
     ///   - onKeyframeNeeded: called when the recording can go on only with a keyframe.
+    ///   - onParts: called with all parts that are complete, whenever there is one more; on any thread.
     ///   - onFailure: called at most once, after the file was closed as far as possible.
     public init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
-        fragment: Duration = .seconds(1), segment: Duration = .zero, sizeMayChange: Bool = false,
-        disk: RecordingDisk = .system,
+        fragment: Duration = .seconds(1), limits: RecordingLimits = RecordingLimits(),
+        sizeMayChange: Bool = false, disk: RecordingDisk = .system,
         reserve: DiskReserve? = nil, memory: RecordingMemory = RecordingMemory(),
-        onKeyframeNeeded: @escaping @Sendable () -> Void = {}, onFailure: @escaping @Sendable (RecordingError) -> Void
+        onKeyframeNeeded: @escaping @Sendable () -> Void = {},
+        onParts: @escaping @Sendable ([RecordingPart]) -> Void = { _ in },
+        onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {
         self.file = file
         let shape = RecorderWork.Shape(
             file: file, width: width, height: height, framesPerSecond: framesPerSecond, audio: audio,
-            fragment: fragment, segment: segment, sizeMayChange: sizeMayChange, disk: disk, reserve: reserve)
+            fragment: fragment, limits: limits, sizeMayChange: sizeMayChange, disk: disk, reserve: reserve)
         backlog = RecordingBacklog(memory)
-        work = try RecorderWork(shape, onKeyframeNeeded: onKeyframeNeeded, onFailure: onFailure)
+        work = try RecorderWork(
+            shape, onKeyframeNeeded: onKeyframeNeeded, onParts: onParts, onFailure: onFailure)
     }
 
     /// The media that was dropped so far because the disk was too slow.

@@ -14,7 +14,7 @@ final class RecorderWork: @unchecked Sendable {
         var framesPerSecond: Double
         var audio: RecordingAudio
         var fragment: Duration
-        var segment: Duration
+        var limits: RecordingLimits
         var sizeMayChange = false
         var disk = RecordingDisk.system
         var reserve: DiskReserve?
@@ -22,6 +22,7 @@ final class RecorderWork: @unchecked Sendable {
 
     private let shape: Shape
     private let onKeyframeNeeded: @Sendable () -> Void
+    private let onParts: @Sendable ([RecordingPart]) -> Void
     private let onFailure: @Sendable (RecordingError) -> Void
     private var sink: FileSink
     private var session: RecordingSession
@@ -30,15 +31,20 @@ final class RecorderWork: @unchecked Sendable {
     private var result: Result<RecordingSummary, RecordingError>?
     /// The length of the closed parts.
     private var earlierLength: RecordingSession.Time = 0
+    private var earlierBytes = 0
+    /// Whether the keyframe is requested with which the next part begins.
+    private var awaitsPart = false
     private let closing = DispatchGroup()
     private let closed = Guarded<[Int: Result<RecordingReport, RecordingError>]>([:])
 
     init(
         _ shape: Shape, onKeyframeNeeded: @escaping @Sendable () -> Void,
+        onParts: @escaping @Sendable ([RecordingPart]) -> Void,
         onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {
         self.shape = shape
         self.onKeyframeNeeded = onKeyframeNeeded
+        self.onParts = onParts
         self.onFailure = onFailure
         sink = try FileSink(path: shape.file, disk: shape.disk, reserve: shape.reserve)
         session = try Self.makeSession(shape, sink)
@@ -54,9 +60,14 @@ final class RecorderWork: @unchecked Sendable {
 
     func append(_ video: EncodedVideoFrame) {
         attempt { () throws(RecordingError) in
-            if video.isKeyframe, isSegmentDue(at: video) { try startNextPart(at: video) }
+            if isSegmentDue(at: video) {
+                if video.isKeyframe { try startNextPart(at: video) } else { awaitPart() }
+            }
             try session.append(video)
             if session.isWaiting { onKeyframeNeeded() }
+            if let reached = shape.limits.reached(length: duration, size: earlierBytes + sink.byteCount) {
+                throw reached
+            }
         }
     }
 
@@ -91,15 +102,31 @@ final class RecorderWork: @unchecked Sendable {
             try body()
         } catch {
             failure = error
-            session.abandon()
+            if !error.isLimit || !finishSession() { session.abandon() }
             closePart(inBackground: false)
             onFailure(error)
         }
     }
 
-    private func isSegmentDue(at keyframe: EncodedVideoFrame) -> Bool {
-        shape.segment > .zero && session.isRunning
-            && session.position(of: keyframe.timestamp &* 8) >= shape.segment.nanoseconds * 9 / 12_500
+    /// Writes what waits for its successor. Returns false where the disk does not take it.
+    private func finishSession() -> Bool {
+        do throws(RecordingError) {
+            try session.finish()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func isSegmentDue(at frame: EncodedVideoFrame) -> Bool {
+        shape.limits.segment > .zero && session.isRunning
+            && session.position(of: frame.timestamp &* 8) >= shape.limits.segment.nanoseconds * 9 / 12_500
+    }
+
+    /// Requests the keyframe with which the next part begins, once.
+    private func awaitPart() {
+        if !awaitsPart { onKeyframeNeeded() }
+        awaitsPart = true
     }
 
     private func startNextPart(at keyframe: EncodedVideoFrame) throws(RecordingError) {
@@ -107,6 +134,8 @@ final class RecorderWork: @unchecked Sendable {
         let audioAhead = try session.finish(at: cut)
         closePart(inBackground: true)
         earlierLength += session.length
+        earlierBytes += sink.byteCount
+        awaitsPart = false
         partNumber += 1
         sink = try FileSink(path: path(partNumber), disk: shape.disk, reserve: shape.reserve)
         session = try Self.makeSession(shape, sink)
@@ -139,8 +168,12 @@ final class RecorderWork: @unchecked Sendable {
         let claim = sink.indexClaim
         let close: @Sendable () -> Void = { [self] in
             let outcome = Result { () throws(RecordingError) in try Self.close(path, reserve) }
-            closed.withLock { $0[number] = outcome }
+            let parts = closed.withLock { closed in
+                closed[number] = outcome
+                return Self.completeParts(closed)
+            }
             withExtendedLifetime(claim) {}
+            onParts(parts)
         }
         if inBackground {
             DispatchQueue.global(qos: .utility).async(group: closing, execute: DispatchWorkItem(block: close))
@@ -162,6 +195,11 @@ final class RecorderWork: @unchecked Sendable {
         }
     }
 
+    /// The parts that are complete, up to the first one that is still being closed.
+    private static func completeParts(_ closed: [Int: Result<RecordingReport, RecordingError>]) -> [RecordingPart] {
+        (1...).lazy.map { closed[$0] }.prefix { $0 != nil }.compactMap { try? $0?.get().part }
+    }
+
     private func summary() -> Result<RecordingSummary, RecordingError> {
         var summary = RecordingSummary(
             file: shape.file, files: [], duration: .zero, bytes: 0, tracks: [], failure: failure)
@@ -170,6 +208,7 @@ final class RecorderWork: @unchecked Sendable {
             switch outcome {
             case .success(let report):
                 summary.files.append(report.file)
+                summary.parts.append(report.part)
                 summary.duration += report.duration
                 summary.bytes += report.bytes
                 summary.tracks = report.tracks.map(\.codec)

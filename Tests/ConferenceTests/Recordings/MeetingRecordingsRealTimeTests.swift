@@ -47,16 +47,24 @@ struct MeetingRecordingsRealTimeTests {
             #expect(try ann.recordings().isEmpty && host.recordings().isEmpty)
             try await ann.record(.start)
             #expect(try ann.recordings().map(\.state) == [.recording])
-            // A part begins with a keyframe, which comes every ten seconds by itself.
-            for _ in 0..<2 {
-                try await Task.sleep(for: .seconds(1.3))
-                conference.registry["r"]?.read { $0.recording?.requestKeyframe($0.engine) }
+            // A complete part can be had while the recording runs, and the sidecar has it.
+            #expect(await eventually { (try? ann.recordings().first?.files.count) ?? 0 >= 2 })
+            let running = try #require(try ann.recordings().first)
+            for part in 1...2 {
+                let path = try conference.recordingPath(running.id, part: part)
+                #expect(try RecordingRepair.check(file: path).closedProperly, "\(part)")
             }
-            try await Task.sleep(for: .milliseconds(600))
+            let catalogue = try #require(conference.recordingService.control.catalogue)
+            #expect(
+                await eventually {
+                    let stored = try? RecordingCatalogue(directory: catalogue.directory).entry(running.id)
+                    return stored?.parts?.count ?? 0 >= 2
+                })
             try await ann.record(.stop)
             #expect(await eventually { (try? ann.recordings().first?.state) == .finished })
             for seat in [ann, host] {
                 let recording = try #require(try seat.recordings().first)
+                #expect(recording.files.map(\.file).last == "\(recording.id)-\(recording.parts).mp4")
                 #expect(recording.parts > 1 && recording.bytes ?? 0 > 0 && recording.duration ?? .zero > .seconds(1))
                 let second = try conference.recordingPath(recording.id, part: 2)
                 #expect(second.hasSuffix("-2.mp4") && FileManager.default.fileExists(atPath: second))
@@ -96,6 +104,22 @@ struct MeetingRecordingsRealTimeTests {
             // 2.4 s with people; with the time without them it would be 4.7 s.
             let length = try #require(conference.recording(recording.id)?.duration)
             #expect(length > .seconds(1) && length < .seconds(3.3), "\(length)")
+        }
+    }
+
+    @Test("a recording ends at its longest length, with the reason, and the next one can begin")
+    func longest() async throws {
+        try await withAPIRoom {
+            $0.recording.maxLength = .seconds(1)
+        } _: { conference in
+            let ann = try join(conference, "Ann")
+            let recording = try await conference.startRecording("r")
+            #expect(await eventually { conference.recording(recording.id)?.state == .finished })
+            let ended = try #require(conference.recording(recording.id))
+            #expect(ended.failure?.contains("recording.maxLength") == true, "\(ended)")
+            #expect(ended.duration ?? .zero >= .seconds(1) && ended.duration ?? .zero < .seconds(2))
+            #expect(ann.recording == nil)
+            #expect(try await conference.startRecording("r").state == .recording)
         }
     }
 

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import HTTPTypes
+import Recording
 import TestSupport
 import Testing
 
@@ -14,7 +15,8 @@ import Testing
     private func recording(_ id: String, _ state: RecordingInfo.State, bytes: Int?, parts: Int = 1) -> RecordingInfo {
         RecordingInfo(
             id: id, room: "r", file: id + ".mp4", state: state, startedAt: Date(timeIntervalSince1970: 0),
-            duration: bytes.map { _ in .milliseconds(2500) }, bytes: bytes, parts: parts)
+            duration: bytes.map { _ in .milliseconds(2500) }, bytes: bytes,
+            files: (0..<parts).map { RecordingPart(file: "\(id)-\($0).mp4", duration: 1, bytes: 5) })
     }
 
     @Test func `a seat gets the list, with links that open complete files without a token`() async throws {
@@ -36,6 +38,8 @@ import Testing
         guard case .array(let list) = answer.json, list.count == 4 else { Issue.record("\(answer.json)"); return }
         #expect(list.map { $0["url"] != nil } == [false, true, false, true], "what is complete can be had")
         #expect(list[1]["duration"] == 2.5 && list[1]["bytes"] == 100 && list[1]["parts"] == 3)
+        guard case .array(let files)? = list[1]["files"] else { Issue.record("no files"); return }
+        #expect(files.last == ["file": "rec-2.mp4", "duration": 1, "bytes": 5])
         #expect(list[1]["expiresAt"] != nil && list[3]["parts"] == nil)
         guard case .string(let url)? = list[1]["url"] else { Issue.record("no link"); return }
         #expect(url.hasPrefix("/api/recordings/rec/file?expires="), "a path, whatever the server's public address is")

@@ -144,6 +144,7 @@ import Testing
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let entry = try catalogue.begin(room: "kitchen")
         let lost = try catalogue.begin(room: "lost")
+        try catalogue.note(entry.id, parts: [], dropped: RecordingLosses(video: 3))
         let recorder = try MP4Recorder(
             file: catalogue.path(of: entry), width: FlashAndBeep.width, height: FlashAndBeep.height,
             framesPerSecond: 25,
@@ -174,6 +175,8 @@ import Testing
         #expect(left == [2, 1, 0] && repairs.waiting == 0)
         let mended = try #require(reopened.entry(entry.id))
         #expect(mended.state == .finished && mended.wasRecovered && mended.duration ?? 0 > 2.5)
+        #expect(mended.dropped == RecordingLosses(video: 3), "losses before a crash are known after it")
+        #expect(mended.parts == [RecordingPart(file: mended.file, duration: mended.duration, bytes: mended.bytes)])
         #expect(try RecordingRepair.check(file: crashed.file(entry.file)).closedProperly)
         #expect(reopened.entry("orphan")?.state == .finished)
         #expect(reopened.entry(lost.id) == nil, "nothing was in it")

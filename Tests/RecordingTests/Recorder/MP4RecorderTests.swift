@@ -8,11 +8,11 @@ import Testing
 
 @Suite(.serialized) struct MP4RecorderTests {
     private func recorder(
-        _ file: String, audio: RecordingAudio = .aac, segment: Duration = .zero
+        _ file: String, audio: RecordingAudio = .aac, limits: RecordingLimits = RecordingLimits()
     ) throws -> MP4Recorder {
         try MP4Recorder(
             file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, audio: audio,
-            segment: segment, onFailure: { Issue.record("\($0)") })
+            limits: limits, onFailure: { Issue.record("\($0)") })
     }
 
     @Test(
@@ -186,7 +186,7 @@ import Testing
     @Test("Segments begin with a keyframe and follow each other without a gap")
     func segments() async throws {
         let directory = ScratchDirectory()
-        let recorder = try recorder(directory.file("a.mp4"), segment: .seconds(3))
+        let recorder = try recorder(directory.file("a.mp4"), limits: RecordingLimits(segment: .seconds(3)))
         try FlashAndBeep().feed(recorder, 0..<8000)
         let summary = try await recorder.finish()
         #expect(summary.files == ["a.mp4", "a-2.mp4", "a-3.mp4"].map(directory.file))
