@@ -26,6 +26,8 @@ public final class Participant: Sendable {
     public var views: [String] { slot { $0.room.settings.viewNames } ?? [] }
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
+    /// The time that a recording of the room would begin before its start (`recording.preRoll`).
+    public var preRoll: Duration { conference.configuration.recording.preRoll }
     /// What moderators have set about the room.
     public var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
     /// Whether the room is about to be recorded because this participant is its first (`recording.start`).

@@ -75,6 +75,8 @@ public struct ConferenceConfiguration: Sendable {
         public var maxLength: Duration = .zero
         public var maxSize = 0
         public var audio = Audio.aac
+        /// The time before its start that a recording has too; zero: nothing is kept.
+        public var preRoll: Duration = .zero
         /// Bytes of the disk that recordings leave free: below that none starts, and running ones are closed.
         public var minimumFree = 1 << 30
         /// How many recordings may be started in one room within a minute.

@@ -99,6 +99,8 @@ public struct RoomInfo: Sendable {
     /// The named views, `main` first, and the choices that participants have made for themselves.
     public var views: [ViewInfo] = []
     public var recording: RecordingInfo?
+    /// The time that a recording of this room would begin before its start.
+    public var preRoll: Duration = .zero
     public var createdAt: Date
     /// The name of the chosen layout, as in `settings.layout`.
     public var layout: String { settings.layout }
@@ -184,6 +186,8 @@ public struct RecordingInfo: Hashable, Sendable {
     public var file: String
     public var state: State
     public var startedAt: Date
+    /// The time before `startedAt` that the recording has too (`recording.preRoll`).
+    public var preRoll: Duration = .zero
     /// The duration of the media, without pauses.
     public var duration: Duration?
     /// Of all parts together.

@@ -12,6 +12,9 @@ final class RecordingControl: Sendable {
 
     let reserve: DiskReserve
     let memory = RecordingMemory()
+    /// For the pre-rolls of all rooms.
+    let preRollMemory = RecordingMemory()
+    let preRoll: Duration
     let disk: RecordingDisk
     private let directory: String
     private let logger: Logger
@@ -50,6 +53,7 @@ final class RecordingControl: Sendable {
         self.answerTimeout = answerTimeout
         directory = configuration.directory
         self.disk = disk
+        preRoll = configuration.preRoll
         self.logger = logger
         self.log = log
         reserve = DiskReserve(directory: configuration.directory, minimumFree: configuration.minimumFree, disk: disk)

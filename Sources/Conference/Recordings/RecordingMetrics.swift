@@ -22,6 +22,9 @@ extension RecordingControl {
             MetricSample(
                 "tessera_recording_waiting_bytes", "Media that waits for the disk.", .gauge, Double(memory.waiting)),
             MetricSample(
+                "tessera_recording_preroll_bytes", "Media that is kept for recordings that may start.", .gauge,
+                Double(preRollMemory.waiting)),
+            MetricSample(
                 "tessera_recordings_known", "Recordings in the directory.", .gauge, Double(catalogue?.count ?? 0)),
             MetricSample(
                 "tessera_recording_repairs_waiting",

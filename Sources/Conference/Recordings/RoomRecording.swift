@@ -24,6 +24,8 @@ final class RoomRecording: Sendable {
         /// Nobody is in the room any more.
         var isResting = false
         var key: RenditionKey?
+        /// The recording's name as a member of the rendition.
+        var member: String
         /// Why the server ended the recording.
         var reason: RecordingError?
         /// The running finish, for which all callers wait.
@@ -48,7 +50,8 @@ final class RoomRecording: Sendable {
         state = Guarded(
             State(
                 info: RecordingInfo(
-                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt)))
+                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt),
+                member: "recording-\(entry.id)"))
         control.add(self)
     }
 
@@ -82,7 +85,14 @@ final class RoomRecording: Sendable {
     }
 
     private func save() {
-        control.later { [self] in try? catalogue.note(id, parts: info.files, dropped: losses) }
+        control.later { [self] in
+            let info = info
+            try? catalogue.note(id) { entry in
+                entry.parts = info.files
+                entry.dropped = info.dropped.isEmpty ? nil : info.dropped
+                entry.preRoll = info.preRoll > .zero ? info.preRoll.inSeconds : nil
+            }
+        }
     }
 
     /// The path of a complete part, counted from 1, while the recording runs.
@@ -91,14 +101,22 @@ final class RoomRecording: Sendable {
         return files.indices.contains(part - 1) ? catalogue.directory + "/" + files[part - 1].file : nil
     }
 
-    /// The recording's name as a member of the rendition.
-    private var member: String { "recording-\(id)" }
-
     /// The scene of `engine` uses the view already.
-    func attach(to engine: RoomEngine) {
+    ///
+    /// - Parameter preRoll: what was kept of the same view; the recording begins with it.
+    func attach(to engine: RoomEngine, taking preRoll: RoomPreRoll? = nil) {
+        if let preRoll, preRoll.view == view {
+            let taken = preRoll.hand(to: recorder, at: MonotonicClock.now())
+            state.withLock { state in
+                (state.key, state.member) = (taken.key, preRoll.member)
+                state.info.preRoll = taken.length
+            }
+            return save()
+        }
         let recorder = recorder
         let found = engine.record(
-            member, view, video: { recorder.append($0) }, audio: { recorder.append(audio: $0, timestamp: $1) })
+            state.withLock { $0.member }, view, video: { recorder.append($0) },
+            audio: { recorder.append(audio: $0, timestamp: $1) })
         state.withLock { $0.key = found?.key }
     }
 
@@ -146,7 +164,7 @@ final class RoomRecording: Sendable {
     func finish(_ engine: RoomEngine?) async -> RecordingInfo {
         let task = state.withLock { state in
             if let running = state.finish { return running }
-            if let key = state.key { engine?.endRecording(member, key) }
+            if let key = state.key { engine?.endRecording(state.member, key) }
             state.key = nil
             let task = Task { await self.close() }
             state.finish = task

@@ -76,6 +76,7 @@ final class RoomService: Sendable {
         let members = last.room.members.map(\.id)
         log.roomEnded(id, reason, participants: members.count)
         for member in members { media.peers.leave(member) }
+        last.preRoll?.end()
         if let recording = last.recording { recordings.finish(recording, last.engine) }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
@@ -159,8 +160,10 @@ final class RoomService: Sendable {
         }
         let isSamePicture = slot.room.hasSamePictures(as: old)
         if !isSamePicture { announceLayouts(slot, since: old) }
+        slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
         let scene = slot.scene(layout: layoutOrGrid)
         let reshaped = slot.engine.apply(scene)
+        slot.preRoll?.attach()
         slot.tiles = slot.tiles.filter { scene.views[$0.key] != nil }
         let moved = isSamePicture ? [:] : movedViews(slot.room, since: old)
         for (id, view) in moved {

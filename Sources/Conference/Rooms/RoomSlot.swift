@@ -1,6 +1,7 @@
 import Basics
 import Mixing
 import Peer
+import Recording
 import RoomMedia
 
 /// A room with its media and its listeners: the state that the lock of `HostedRoom` protects.
@@ -26,6 +27,10 @@ struct RoomSlot {
     let engine: RoomEngine
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?
+    /// What a recording would begin with; nil while one runs, and where nothing is kept.
+    var preRoll: RoomPreRoll?
+    /// How many pre-rolls the room has had.
+    var preRolls = 0
     var history = ChatHistory()
     var recordings = MeetingRecordings()
     /// The limits that senders were last asked to keep.
@@ -51,6 +56,7 @@ struct RoomSlot {
     var usedViews: Set<ViewID> {
         var used = Set(room.views.values).union(snapshots.keys)
         if let recording { used.insert(recording.view) }
+        if let preRoll { used.insert(preRoll.view) }
         return used
     }
 
@@ -61,6 +67,17 @@ struct RoomSlot {
     mutating func forgetMeeting() {
         history.clear()
         recordings.clear(keeping: recording?.id)
+    }
+
+    /// Begins or ends keeping the room's last `length`: it is kept while somebody is in the room and no recording runs.
+    mutating func updatePreRoll(_ length: Duration, _ memory: RecordingMemory) {
+        let isWanted = length > .zero && recording == nil && !room.members.isEmpty
+        if let preRoll, isWanted, preRoll.fits(room.settings) { return }
+        preRoll?.end()
+        preRoll = nil
+        if !isWanted { return }
+        preRolls += 1
+        preRoll = RoomPreRoll(of: room.settings, number: preRolls, length: length, memory: memory, engine: engine)
     }
 
     /// Takes over new settings, or throws and changes none.
@@ -91,7 +108,7 @@ struct RoomSlot {
             id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
             tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
-            views: views, recording: recording?.info, createdAt: room.createdAt)
+            views: views, recording: recording?.info, preRoll: preRoll?.length ?? .zero, createdAt: room.createdAt)
     }
 
     private var views: [ViewInfo] {

@@ -72,7 +72,8 @@ final class RecordingService: Sendable {
                 slot.recording = recording
                 // The view is in use before the recording takes it.
                 _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
-                recording.attach(to: slot.engine)
+                recording.attach(to: slot.engine, taking: slot.preRoll)
+                slot.preRoll = nil
                 slot.room.recording = recording.info
                 slot.recordings.add(recording.id, startedBy: participant)
                 return recording.info
@@ -283,7 +284,7 @@ final class RecordingService: Sendable {
             }
         return RecordingInfo(
             id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
-            duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
+            preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
             files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
             dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message)
     }

@@ -153,6 +153,10 @@ enum OpenAPI {
                 "renditions": Schema.list(of: Schema.ref("Rendition")),
                 "views": Schema.list(of: Schema.ref("View")),
                 "recording": Schema.orNull(Schema.ref("Recording")),
+                "preRoll": [
+                    "type": "number",
+                    "description": "The seconds that are kept now, and with which a recording would begin; 0: none.",
+                ],
             ],
             required: [
                 "id", "createdAt", "layout", "width", "height", "participants", "tiles", "views", "renditions",
@@ -281,6 +285,7 @@ enum OpenAPI {
                     "items": Schema.object(
                         ["file": Schema.string, "duration": Schema.number, "bytes": Schema.integer], required: ["file"]),
                 ],
+                "preRoll": ["type": "number", "description": "The seconds before startedAt that it has too."],
                 "repaired": [
                     "type": "boolean", "description": "A crash left the recording open, and the next start closed it.",
                 ],

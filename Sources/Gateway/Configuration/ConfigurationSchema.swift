@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import NIOCore
+import Recording
 import RoomMedia
 
 /// One key: its path, its allowed values, and the property that takes its value.
@@ -118,6 +119,9 @@ enum ConfigurationSchema {
             "recording.maxLength", \.recording.files.maxLength,
             .duration(.seconds(10)...(.seconds(7 * 86400)), orZero: true, "at least 10s, or 0s for no limit")),
         ConfigurationKey("recording.maxSize", \.recording.files.maxSize, .byteCount(0...(1 << 50))),
+        ConfigurationKey(
+            "recording.preRoll", \.recording.files.preRoll,
+            .duration(.seconds(3)...PreRoll.maxLength, orZero: true, "3s to 90s, or 0s for none")),
         ConfigurationKey("recording.container", \.recording.container, .choice),
         ConfigurationKey("recording.audio", \.recording.files.audio, .choice),
         ConfigurationKey("recording.minimumFree", \.recording.files.minimumFree, .byteCount(0...(1 << 50))),

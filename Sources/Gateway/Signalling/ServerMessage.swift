@@ -75,6 +75,8 @@ struct Welcome: Sendable, Equatable {
     var access = RoomAccess()
     /// No recording runs yet, but this join starts one.
     var willRecord = false
+    /// The time that a recording would begin before its start.
+    var preRoll: Duration = .zero
     /// The latest public messages of the chat, the oldest first.
     var chat: [ChatMessage] = []
 
@@ -96,6 +98,7 @@ struct Welcome: Sendable, Equatable {
             ],
             where: [
                 "viewers": roster.map { .integer($0.viewers) }, "willRecord": willRecord ? true : nil,
+                "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
             ])
     }
 }
@@ -110,7 +113,8 @@ extension Welcome {
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
-            recording: seat.recording, access: seat.access, willRecord: willRecord, chat: seat.chatHistory)
+            recording: seat.recording, access: seat.access, willRecord: willRecord, preRoll: seat.preRoll,
+            chat: seat.chatHistory)
     }
 }
 

@@ -17,7 +17,7 @@ const PATIENCE = 10;
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
-/// - the user: `consent`: the room is recorded, and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
+/// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
@@ -37,6 +37,8 @@ export class Call extends EventTarget {
     this.tiles = this.layout = this.mine = this.recording = null;
     /// `view`: the named view that the user gets; `views`: the names of those that there are.
     [this.view, this.views] = ['main', []];
+    /// The seconds before its start that a recording has too; 0: none are kept.
+    this.preRoll = 0;
     /// {locked, layoutLocked, admit, pin}; empty on a server that has no such settings.
     this.settings = {};
     /// full; less: a small picture; audio: none.
@@ -108,6 +110,7 @@ export class Call extends EventTarget {
     this.settings = message.settings ?? {};
     this.room = message.room;
     this.role = message.you.role ?? this.role;
+    this.preRoll = message.preRoll ?? 0;
     this.recordingChanged(message.recording);
     this.emit('connection', 'connected');
     const isNew = !this.connection;
@@ -119,7 +122,7 @@ export class Call extends EventTarget {
   async begin(message, isNew) {
     // The audience has nothing to send until it comes on stage, and then chooses when.
     if (this.isViewer) await this.sending.close();
-    const mustAsk = isNew && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord);
+    const mustAsk = isNew && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord || message.preRoll);
     if (mustAsk) this.sending.hold();
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);

@@ -1,4 +1,6 @@
-// Tells those who join that the call is recorded, before anything of theirs is sent.
+// Tells those who join that the call is recorded, or kept for a recording that may start, before anything of theirs is sent.
+
+import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
@@ -7,7 +9,8 @@ export function askConsent(call) {
   const dialog = $('consent');
   let wasRecorded = Boolean(call.recording);
   call.addEventListener('recording', () => {
-    if (wasRecorded && !call.recording && dialog.open) dialog.close('send');
+    if (wasRecorded && !call.recording && !call.preRoll && dialog.open) dialog.close('send');
+    explain(call);
     wasRecorded = Boolean(call.recording);
   });
   dialog.returnValue = '';
@@ -16,6 +19,13 @@ export function askConsent(call) {
     // Closed by the Escape key: nothing is sent.
     else call.consent(dialog.returnValue === 'send');
   };
+  explain(call);
   dialog.showModal();
   $('consent-title').focus();
+}
+
+function explain({ recording, preRoll }) {
+  const words = !recording && preRoll ? 'kept' : 'now';
+  $('consent-title').textContent = t(`consent.title.${words}`, { seconds: preRoll });
+  $('consent-text').textContent = t(`consent.text.${words}`);
 }

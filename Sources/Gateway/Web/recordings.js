@@ -57,7 +57,8 @@ export function openRecordings() {
 function showState() {
   const running = call.recording;
   const since = running && time(running.startedAt);
-  $('recordings-state').textContent = t(!running ? 'record.none' : running.state === 'paused' ? 'record.isPaused' : 'record.since', { time: since });
+  const none = call.preRoll ? 'record.none.kept' : 'record.none';
+  $('recordings-state').textContent = t(!running ? none : running.state === 'paused' ? 'record.isPaused' : 'record.since', { time: since, seconds: call.preRoll });
   $('record-start').hidden = Boolean(running);
   $('record-pause').hidden = running?.state !== 'recording';
   $('record-resume').hidden = running?.state !== 'paused';

@@ -70,6 +70,8 @@ protocol ConferenceSeat: Sendable {
     var views: [String] { get }
     var participants: [ParticipantInfo] { get }
     var recording: RecordingInfo? { get }
+    /// The time that a recording of the room would begin before its start.
+    var preRoll: Duration { get }
     var access: RoomAccess { get }
     /// Whether the room is about to be recorded because of this participant's join.
     var startsRecording: Bool { get }

@@ -33,7 +33,7 @@ extension RoomInfo {
             "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
             "views": .array(hidesPeople ? [] : views.map(\.json)),
             "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
-            "recording": recording?.json ?? .null,
+            "recording": recording?.json ?? .null, "preRoll": .number(preRoll.inSeconds),
         ]
     }
 }
@@ -112,6 +112,7 @@ extension RecordingInfo {
                 "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
                 "parts": parts > 1 ? .integer(parts) : nil,
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),
+                "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
                 "repaired": isRepaired ? true : nil,
                 "dropped": dropped.isEmpty
                     ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],

@@ -170,12 +170,11 @@ public final class RecordingCatalogue: Sendable {
         try write(entry)
     }
 
-    /// Stores the complete parts and the losses of a recording that runs, so that they are known after a crash. May wait
-    /// for the disk.
-    public func note(_ id: String, parts: [RecordingPart], dropped: RecordingLosses) throws(RecordingError) {
+    /// Stores what is known of a recording that runs, such as its complete parts, so that it is known after a crash. May
+    /// wait for the disk.
+    public func note(_ id: String, _ body: (inout RecordingEntry) -> Void) throws(RecordingError) {
         guard var entry = entry(id), entry.state == .recording else { return }
-        entry.parts = parts
-        entry.dropped = dropped.isEmpty ? nil : dropped
+        body(&entry)
         try update(entry)
     }
 

@@ -21,6 +21,8 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
     public var state: State
     /// Wall clock time.
     public var startedAt: Date
+    /// The seconds before `startedAt` that the recording has too; nil: none.
+    public var preRoll: Double?
     /// In seconds; nil while the recording runs.
     public var duration: Double?
     public var bytes: Int?

@@ -58,6 +58,11 @@ public final class MP4Recorder: Sendable {
         if backlog.takeAudio(size) { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
     }
 
+    /// Appends media from before the start; its memory is that of the pre-roll.
+    func append(_ kept: KeptMedia) {
+        run(0) { kept.append(to: $0) }
+    }
+
     /// Pauses the recording at `instant`.
     public func pause(at instant: Instant) {
         run(0) { $0.pause(at: instant) }

@@ -21,13 +21,13 @@ public final class RecordingMemory: Sendable {
     /// Bytes that wait now.
     public var waiting: Int { taken.load(ordering: .relaxed) }
 
-    fileprivate func take(_ bytes: Int) -> Bool {
+    func take(_ bytes: Int) -> Bool {
         if taken.wrappingAdd(bytes, ordering: .relaxed).newValue <= inAll { return true }
         give(bytes)
         return false
     }
 
-    fileprivate func give(_ bytes: Int) { taken.wrappingSubtract(bytes, ordering: .relaxed) }
+    func give(_ bytes: Int) { taken.wrappingSubtract(bytes, ordering: .relaxed) }
 }
 
 /// The media of one recording that waits for the disk. Beyond the limit new media is dropped and counted: frames up to

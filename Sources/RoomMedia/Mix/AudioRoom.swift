@@ -66,8 +66,8 @@ final class AudioRoom {
     static let mostCodings = 8
 
     var seats: [String: Seat] = [:]
-    /// Takes the full mix and its room time at 48 kHz.
-    var recorder: (@Sendable ([Float], Int64) -> Void)?
+    /// Each takes the full mix and its room time at 48 kHz.
+    var taps: [String: @Sendable ([Float], Int64) -> Void] = [:]
 
     private let mixer: AudioMixer
     private let bitRate: BitRate
@@ -130,7 +130,7 @@ final class AudioRoom {
         leaving.removeAll()
         detectSpeakers(now)
         let timestamp = now.ticks(at: 48_000)
-        recorder?(mixer.full, timestamp)
+        for tap in taps.values { tap(mixer.full, timestamp) }
 
         let contributors = Set(mixer.contributors)
         var packets: [EncoderKey: Packet] = [:]

@@ -68,8 +68,14 @@ package final class RoomEngine: Sendable {
     /// A user of the room's output.
     private enum User: Hashable {
         case participant(String)
-        case recording
+        case tap(String)
         case snapshot(Int)
+    }
+
+    private struct Tap {
+        /// The view whose picture it takes.
+        var view: ViewID
+        var audio: @Sendable ([Float], Int64) -> Void
     }
 
     private struct State {
@@ -80,9 +86,8 @@ package final class RoomEngine: Sendable {
         var people: [String: Person] = [:]
         var users: Set<User> = []
         var snapshots = 0
-        var recorder: (@Sendable ([Float], Int64) -> Void)?
-        /// The view whose picture the recording takes.
-        var recorded: ViewID?
+        /// Those that take the room's output for a file, by name.
+        var taps: [String: Tap] = [:]
         var isClosed = false
 
         var isRunning: Bool { !users.isEmpty && !isClosed }
@@ -175,10 +180,10 @@ package final class RoomEngine: Sendable {
     private func start(_ state: inout State) {
         state.arrangements = [:]
         makeViews(&state)
-        let (people, scene, recorder) = (state.people, state.scene.people, state.recorder)
+        let (people, scene, taps) = (state.people, state.scene.people, state.taps)
         services.audio.execute { [id, audio, speakersChanged] rooms in
             let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
-            room.recorder = recorder
+            room.taps = taps.mapValues(\.audio)
             for (id, person) in people { room.seats[id] = person.audioSeat }
             room.apply(scene)
             rooms.add(id, room)
@@ -350,23 +355,22 @@ package final class RoomEngine: Sendable {
     /// Whether an overload leaves nothing for pictures that spare others' quality.
     var isOverloaded: Bool { services.overload.level >= .noTopRung }
 
-    /// The view of which a recording takes the top H.264 rendition; nil: there is no recording.
-    var recorded: ViewID? { state.withLock { $0.recorded } }
+    /// The views of which a tap takes the top H.264 rendition.
+    var recorded: Set<ViewID> { state.withLock { Set($0.taps.values.map(\.view)) } }
 
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
 
-    /// Adds a recording: `video` takes the frames of the view's top H.264 rendition, which stays alive for it, and
+    /// Adds a tap, such as a recording: `video` takes the frames of the view's top H.264 rendition, which stays alive for it, and
     /// `audio` the full mix with its room time at 48 kHz. Returns nil when the scene does not use the view.
     package func record(
         _ member: String, _ view: ViewID = .main, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
         audio: @escaping @Sendable ([Float], Int64) -> Void
     ) -> (key: RenditionKey, rung: Ladder.Rung)? {
-        use(.recording, true) { state in
-            state.recorder = audio
-            state.recorded = view
-            services.audio.execute { [id] in $0.all[id]?.recorder = audio }
+        use(.tap(member), true) { state in
+            state.taps[member] = Tap(view: view, audio: audio)
+            services.audio.execute { [id] in $0.all[id]?.taps[member] = audio }
         }
         guard let view = state.withLock({ $0.views[view] }), let rung = view.ladder.rungs.first else { return nil }
         let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
@@ -376,9 +380,9 @@ package final class RoomEngine: Sendable {
 
     package func endRecording(_ member: String, _ key: RenditionKey) {
         unsubscribe(member, from: key)
-        use(.recording, false) { state in
-            (state.recorder, state.recorded) = (nil, nil)
-            services.audio.execute { [id] in $0.all[id]?.recorder = nil }
+        use(.tap(member), false) { state in
+            state.taps[member] = nil
+            services.audio.execute { [id] in $0.all[id]?.taps[member] = nil }
         }
     }
 

@@ -72,8 +72,8 @@ package final class HostedPeer {
 
     /// A recording keeps its encoder of the top rung running, overload or not. A peer that takes those frames costs
     /// nothing; moved down, it would only start another encoder.
-    static func sharesRecording(_ recorded: ViewID?, view: ViewID, format: VideoSendFormat?) -> Bool {
-        recorded == view && format?.codec == .h264 && format?.packetizationMode != 0
+    static func sharesRecording(_ recorded: Set<ViewID>, view: ViewID, format: VideoSendFormat?) -> Bool {
+        recorded.contains(view) && format?.codec == .h264 && format?.packetizationMode != 0
     }
 
     /// The height in pixels of the picture that the peer gets; 0: audio with stills, or audio alone.

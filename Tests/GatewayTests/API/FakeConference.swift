@@ -20,6 +20,7 @@ final class FakeConference: ConferenceService {
         var endsWhileAnswering = false
         var recordingError: ConferenceError?
         var recording: RecordingInfo?
+        var preRoll: Duration = .zero
         var chatHistory: [ChatMessage] = []
         /// Finished recordings, the newest first.
         var finished: [String] = []
@@ -217,6 +218,7 @@ final class FakeConference: ConferenceService {
         let views = ["main", "portrait"]
         let participants: [ParticipantInfo] = []
         let recording: RecordingInfo? = nil
+        var preRoll: Duration { conference.state.withLock { $0.preRoll } }
         let access = RoomAccess()
         let startsRecording = false
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }

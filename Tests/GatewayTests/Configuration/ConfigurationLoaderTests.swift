@@ -40,7 +40,7 @@ import Testing
                          views: {recording: {layout: single, width: 1920, height: 1080, framesPerSecond: 25, names: false, renditions: [{height: 1080, bitrate: 4M}]}, guests: } }
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
-            recording: { directory: r, start: onFirstJoin, segment: 10m, maxLength: 12h, maxSize: 20GiB, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
+            recording: { directory: r, start: onFirstJoin, segment: 10m, maxLength: 12h, maxSize: 20GiB, preRoll: 30s, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
             auth:      { mode: token, secret: "the secret of the portal, of 32 bytes", adminToken: "the administrator", issuer: i, audience: a }
             layouts:   { directory: l }
             doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "" }
@@ -71,6 +71,7 @@ import Testing
         #expect(all.http.trustedProxies.map(\.description) == ["127.0.0.1/32", "10.0.0.0/8"])
         #expect(all.recording.files.minimumFree == 500 << 20)
         #expect(all.recording.files.maxLength == .seconds(12 * 3600) && all.recording.files.maxSize == 20 << 30)
+        #expect(all.recording.files.preRoll == .seconds(30))
         #expect(
             all.limits.connections == 100 && all.limits.conference.seatsPerAddress == 4
                 && all.limits.conference.loopShare == 0.5)
@@ -193,6 +194,7 @@ import Testing
         "video: {renditions: [{height: 720, bitrate: 1M}, {height: 720, bitrate: 2M}]}", "audio: {bitrate: 1k}",
         "audio: {bitrate: 1e5}",
         "recording: {segment: 1s}", "recording: {maxLength: 9s}", "recording: {maxSize: -1}",
+        "recording: {preRoll: 1s}", "recording: {preRoll: 91s}",
         "recording: {container: mkv}", "auth: {mode: token}", "limits: {sdpBytes: 12}",
         "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7",
         "[1, 2]", "a: {b: [",

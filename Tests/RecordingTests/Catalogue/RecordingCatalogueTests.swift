@@ -144,7 +144,7 @@ import Testing
         let catalogue = try RecordingCatalogue(directory: directory.path)
         let entry = try catalogue.begin(room: "kitchen")
         let lost = try catalogue.begin(room: "lost")
-        try catalogue.note(entry.id, parts: [], dropped: RecordingLosses(video: 3))
+        try catalogue.note(entry.id) { $0.dropped = RecordingLosses(video: 3) }
         let recorder = try MP4Recorder(
             file: catalogue.path(of: entry), width: FlashAndBeep.width, height: FlashAndBeep.height,
             framesPerSecond: 25,

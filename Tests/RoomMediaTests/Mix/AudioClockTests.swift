@@ -18,7 +18,7 @@ private final class SteppedClock {
         rooms = AudioClock.Rooms(at: start)
         clock.execute { [noted] rooms in
             let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
-            room.recorder = { _, time in noted.withLock { $0.append(time) } }
+            room.taps["file"] = { _, time in noted.withLock { $0.append(time) } }
             rooms.add("room", room)
         }
         wake = clock.run(rooms, at: now)

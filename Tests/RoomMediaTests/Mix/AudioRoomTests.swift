@@ -114,7 +114,7 @@ struct AudioRoomTests {
             configuration.level = isLevelled ? .auto : .off
             let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
             let tape = Tape()
-            room.recorder = { samples, _ in tape.append(samples) }
+            room.taps["file"] = { samples, _ in tape.append(samples) }
             let talker = try Talker(tone: 600)
             room.seats["a"] = talker.seat("a")
             for tick in 0..<250 {
@@ -135,7 +135,7 @@ struct AudioRoomTests {
         configuration.level = .off
         let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
         let tape = Tape()
-        room.recorder = { samples, _ in tape.append(samples) }
+        room.taps["file"] = { samples, _ in tape.append(samples) }
         let talker = try Talker(tone: 600)
         room.seats["a"] = talker.seat("a")
         for tick in 0..<80 {

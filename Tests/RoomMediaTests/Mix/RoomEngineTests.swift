@@ -82,14 +82,22 @@ struct RoomEngineTests {
         let rooms = AudioClock.Rooms(at: .zero)
         let taken = room.record("file", video: { _ in }, audio: { _, time in times.withLock { $0.append(time) } })
         let (key, rung) = try #require(taken)
-        #expect(room.isRunning && room.recorded == .main && key.codec == .h264 && rung.height == 180)
+        #expect(room.isRunning && room.recorded == [.main] && key.codec == .h264 && rung.height == 180)
         #expect(room.rendition(key) != nil)
         for tick in 1...3 { _ = still.audio.run(rooms, at: .zero + .milliseconds(20 * tick)) }
         #expect(times.withLock { $0 } == [960, 1920, 2880])
+        // A second tap takes the same encode and the same mix, and outlasts the first.
+        let more = Guarded<[Int64]>([])
+        let second = room.record("kept", video: { _ in }, audio: { _, time in more.withLock { $0.append(time) } })
+        #expect(second?.key == key && room.rendition(key)?.memberCount == 2)
         room.endRecording("file", key)
-        #expect(!room.isRunning && room.recorded == nil && room.rendition(key) == nil)
+        #expect(room.isRunning && room.recorded == [.main] && room.rendition(key) != nil)
         _ = still.audio.run(rooms, at: .zero + .milliseconds(80))
-        #expect(times.withLock { $0.count } == 3)
+        #expect(times.withLock { $0.count } == 3 && more.withLock { $0 } == [3840])
+        room.endRecording("kept", key)
+        #expect(!room.isRunning && room.recorded.isEmpty && room.rendition(key) == nil)
+        _ = still.audio.run(rooms, at: .zero + .milliseconds(100))
+        #expect(times.withLock { $0.count } == 3 && more.withLock { $0.count } == 1)
     }
 
     @Test("A snapshot runs the engine for one picture of the canvas's size", .timeLimit(.minutes(1)))
@@ -180,9 +188,9 @@ struct RoomEngineTests {
         room.apply(changed)
         let recorder = room.record("file", cinema, video: { _ in }, audio: { _, _ in })
         let taken = try #require(recorder)
-        #expect(taken.rung.height == 360 && taken.key.view == cinema && room.recorded == cinema)
+        #expect(taken.rung.height == 360 && taken.key.view == cinema && room.recorded == [cinema])
         room.endRecording("file", taken.key)
-        #expect(room.recorded == nil)
+        #expect(room.recorded.isEmpty)
         #expect(room.record("file", ViewID("none"), video: { _ in }, audio: { _, _ in }) == nil)
     }
 
