@@ -10,32 +10,18 @@ struct RecordingCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints the duration, the tracks, and the offset between audio and video.")
+            abstract: "Prints tracks, gaps, the offset between audio and video, and what the recorder noted.")
 
         @Argument(help: ArgumentHelp("Recordings.", valueName: "file")) var files: [String]
+        @Flag(help: "Do not decode: without the offset of the content and without silence.") var quick = false
 
         func run() throws {
             var isFaulty = false
             for file in files {
                 do {
-                    let report = try RecordingRepair.check(file: file)
-                    print(
-                        "\(file): \(seconds(report.duration)), \(report.bytes) bytes, \(report.closedProperly ? "closed properly" : "not closed: repair it")"
-                    )
-                    for track in report.tracks {
-                        let size =
-                            track.kind == .video
-                            ? " \(track.width)×\(track.height), \(track.keyframeCount) keyframes," : ""
-                        print(
-                            "  \(track.kind == .video ? "video" : "audio") \(track.codec)\(size) \(track.packetCount) packets, \(seconds(track.start)) to \(seconds(track.end))"
-                        )
-                    }
-                    if let offset = report.avOffset {
-                        print(
-                            "  A/V offset \(milliseconds(offset))"
-                                + (report.avOffsetAtEnd.map { ", at the end \(milliseconds($0))" } ?? ""))
-                    }
-                    if !report.closedProperly { isFaulty = true }
+                    let found = try RecordingExamination(file: file, decoding: !quick)
+                    found.lines.forEach { print($0) }
+                    if !found.report.closedProperly { isFaulty = true }
                 } catch {
                     printError("\(file): \(error)")
                     isFaulty = true
@@ -76,4 +62,3 @@ struct RecordingCommand: ParsableCommand {
 }
 
 private func seconds(_ duration: Duration) -> String { String(format: "%.3f s", duration.inSeconds) }
-private func milliseconds(_ duration: Duration) -> String { String(format: "%+.1f ms", duration.inMilliseconds) }

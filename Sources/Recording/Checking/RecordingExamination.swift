@@ -1,0 +1,90 @@
+import Basics
+import CFFmpeg
+import Codecs
+
+/// What a whole file of a recording holds: its tracks, gaps in them, and how far sound and picture are apart.
+public struct RecordingExamination: Sendable {
+    /// A stretch without media.
+    public struct Gap: Sendable, Equatable {
+        public var kind: RecordingReport.Track.Kind
+        /// The time in the file.
+        public var start: Duration
+        public var length: Duration
+    }
+
+    public var report: RecordingReport
+    /// The gaps of both tracks in the order of their times, the first thousand.
+    public var gaps: [Gap] = []
+    /// Measured in the content; nil where it has no flashes with beeps, or was not decoded.
+    public var sync: AVSync?
+    /// The stretches of two seconds and more without any sound, which may be what was heard; nil: not decoded.
+    public var silences: [Gap]?
+    /// The entry of the recording that the file is a part of; nil where it has no sidecar.
+    public var entry: RecordingEntry?
+
+    /// The longest time that a picture is shown: a room sends one each second, whatever happens in it.
+    private static let longestPicture = Duration.milliseconds(1500)
+    /// A hole in the audio that is heard.
+    private static let longestHole = Duration.milliseconds(20)
+    private static let maxGaps = 1000
+
+    /// Reads a file.
+    ///
+    /// - Parameter decoding: whether pictures and audio are decoded, which takes some minutes for an hour.
+    public init(file: String, decoding: Bool = true) throws(RecordingError) {
+        report = try RecordingRepair.check(file: file)
+        gaps = try Self.gaps(of: file)
+        entry = Self.entry(of: file)
+        if decoding { try measure(file) }
+    }
+
+    private static func gaps(of file: String) throws(RecordingError) -> [Gap] {
+        let input = try MP4Input(path: file)
+        var gaps: [Gap] = []
+        var ends: [Int: Duration] = [:]
+        while let packet = input.next(), gaps.count < maxGaps {
+            let index = Int(packet.pointee.stream_index)
+            let stream = input.streams[index].pointee
+            func time(_ ticks: Int64) -> Duration {
+                .microseconds(av_rescale_q(ticks, stream.time_base, AVRational(num: 1, den: 1_000_000)))
+            }
+            let (start, length) = (time(packet.pointee.pts), time(packet.pointee.duration))
+            let isVideo = stream.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+            if let end = ends[index], start - end > longestHole {
+                gaps.append(Gap(kind: isVideo ? .video : .audio, start: end, length: start - end))
+            }
+            if isVideo, length > longestPicture { gaps.append(Gap(kind: .video, start: start, length: length)) }
+            ends[index] = start + length
+        }
+        return gaps.sorted { $0.start < $1.start }
+    }
+
+    private mutating func measure(_ file: String) throws(RecordingError) {
+        var flashes = FlashDetector()
+        var beeps = BeepDetector()
+        do throws(CodecError) {
+            let reader = try MediaFileReader(path: file, decode: true)
+            while let sample = try reader.next() {
+                switch sample {
+                case .picture(let picture, let time): flashes.take(picture, at: Double(time) / 90_000)
+                case .pcm(let samples, let time): beeps.take(samples, timestamp: time)
+                case .video, .opus: break
+                }
+            }
+        } catch {
+            throw .unreadable(path: file, reason: "\(error)")
+        }
+        beeps.finish()
+        sync = AVSync(flashes: flashes.times, beeps: beeps.times)
+        silences = beeps.silences.map { Gap(kind: .audio, start: .seconds($0.start), length: .seconds($0.length)) }
+    }
+
+    /// The entry in the sidecar of the recording, for `name-2.mp4` that of `name`.
+    private static func entry(of file: String) -> RecordingEntry? {
+        guard file.hasSuffix(".mp4") else { return nil }
+        let base = String(file.dropLast(4))
+        if let entry = Sidecar.read(base + Sidecar.suffix) { return entry }
+        guard let dash = base.lastIndex(of: "-"), Int(base[base.index(after: dash)...]) ?? 0 > 1 else { return nil }
+        return Sidecar.read(base[..<dash] + Sidecar.suffix)
+    }
+}
