@@ -28,6 +28,8 @@ public final class Conference: Sendable {
     let moderation: ModerationService
     let waiting: WaitingService
     let control = ControlThread()
+    /// What happens on the server, for programs that follow it.
+    public let events = EventBus()
     let statistics = ServerStatistics()
     private let layoutService: LayoutService
     let avatars: AvatarService
@@ -40,15 +42,16 @@ public final class Conference: Sendable {
         try self.init(configuration, logger: logger, disk: .system, diskTimeout: .seconds(5))
     }
 
-    /// - Parameters:\n /// - disk: the recordings' disk; tests have one that can hang.\n /// - diskTimeout: how long
-    /// the start of a recording waits for it.
+    /// - Parameters:
+    ///   - disk: the recordings' disk; tests have one that can hang.
+    ///   - diskTimeout: how long the start of a recording waits for it.
     init(
         _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskTimeout: Duration
     ) throws(ConferenceError) {
         self.configuration = configuration
         self.logger = logger
-        let events = MediaEvents(control)
-        media = try MediaThreads(configuration, events: events.forHost) { [statistics] text in
+        let mediaEvents = MediaEvents(control)
+        media = try MediaThreads(configuration, events: mediaEvents.forHost) { [statistics] text in
             statistics.encodeFailed(text, logger)
         }
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
@@ -62,11 +65,11 @@ public final class Conference: Sendable {
         }
         let log = RoomLog(logger)
         let recordings = RecordingControl(
-            configuration.recording, disk: disk, answerTimeout: diskTimeout, logger: logger, log: log)
+            configuration.recording, disk: disk, answerTimeout: diskTimeout, logger: logger, events: events,
+            log: log)
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, statistics: statistics,
-            recordings: recordings,
-            log: log)
+            recordings: recordings, events: events, log: log)
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
@@ -83,7 +86,7 @@ public final class Conference: Sendable {
         chat = ChatService(
             configuration, rooms: roomService, peers: media.peers, control: control,
             pictures: PictureStore(configuration.pictures, logger: logger))
-        events.set(roomService, seats, chat)
+        mediaEvents.set(roomService, seats, chat)
     }
 
     /// The media addresses that were bound, with the ports that the system chose.
@@ -126,6 +129,7 @@ public final class Conference: Sendable {
             }
         }
         for room in registry.rooms { roomService.end(room.id, reason: .draining) }
+        events.close()
         // The endpoints get their last events before the control thread ends; the peers' last datagrams leave in the
         // loops' last turn.
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
@@ -148,6 +152,8 @@ public final class Conference: Sendable {
             let level = media.overload.evaluate(at: now)
         {
             logger.warning("overload: \(level)")
+            let overload = ServerEvent.Overload(level: level.rawValue, refusesRooms: level == .noNewRooms)
+            events.publish(.overloadChanged(overload), room: nil)
             let ceiling = level >= .noTopRung ? 1 : 0
             media.peers.everywhere { host, _ in host.setCeiling(ceiling) }
         }
@@ -283,7 +289,6 @@ public final class Conference: Sendable {
 
     public func layouts() -> [LayoutInfo] { layoutService.all }
 
-    /// Adds or replaces a layout at run time, after the same checks as a file's. Rooms that use it change at once.
     /// Gives a participant the avatar of a PNG or JPEG file; nil takes it away.
     public func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
         try await avatars.set(file, of: id, in: room)
@@ -308,6 +313,7 @@ public final class Conference: Sendable {
         try await avatars.store.delete(name)
     }
 
+    /// Adds or replaces a layout at run time, after the same checks as a file's. Rooms that use it change at once.
     public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
         try layoutService.put(name, json: json)
     }

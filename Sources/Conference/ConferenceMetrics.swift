@@ -57,6 +57,7 @@ extension Conference {
                     Double(backlog.peak),
                     labels: ["thread": name]))
         }
+        samples += events.samples
         for meter in media.meters.all {
             let stage = ["stage": meter.name]
             samples.append(

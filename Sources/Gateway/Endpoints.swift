@@ -54,8 +54,10 @@ struct Endpoints: Sendable {
 
         var table = RouteTable()
         table.addPages(assets, frames: FramePolicy(configuration.http.frameAncestors))
+        let eventReaders = EventReaders.places()
         table.addServer(conference) { [gate, whip, largeBodies] in
-            let common = statistics.samples + gate.samples + largeBodies.samples + whip.samples
+            let common =
+                statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
             return common + families.flatMap(\.samples)
         }
         let access = AccessPolicy(
@@ -68,6 +70,7 @@ struct Endpoints: Sendable {
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
         table.addAvatars(conference)
+        table.addEvents(conference, readers: eventReaders, policy: access)
         table.addSignalling()
         table.addWHIP(whip)
         for family in families { family.addRoutes(to: &table) }

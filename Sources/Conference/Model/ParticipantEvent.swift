@@ -33,7 +33,7 @@ public enum ParticipantEvent: Hashable, Sendable {
     case error(ConferenceError)
 }
 
-public enum LeaveReason: String, Sendable {
+public enum LeaveReason: String, Sendable, CaseIterable {
     case left, removed, roomEnded = "room_ended", timeout, failed, draining, replaced
     /// The peer exceeded its budget for too long.
     case overBudget = "over_budget"

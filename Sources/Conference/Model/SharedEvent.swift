@@ -1,11 +1,11 @@
 import Basics
 
-/// One event, shared by all its receivers, so that an endpoint encodes it once.
-public final class SharedEvent: Sendable {
-    public let event: ParticipantEvent
+/// One event for many receivers, which is encoded once for all of them.
+public final class Shared<Event: Sendable>: Sendable {
+    public let event: Event
     private let forms = Guarded<[String: any Sendable]>([:])
 
-    public init(_ event: ParticipantEvent) { self.event = event }
+    public init(_ event: Event) { self.event = event }
 
     /// A form of the event, such as its JSON. The first call for a form makes it, later calls return the same one.
     ///
@@ -20,6 +20,9 @@ public final class SharedEvent: Sendable {
     }
 }
 
-extension SharedEvent: Equatable {
-    public static func == (one: SharedEvent, other: SharedEvent) -> Bool { one === other || one.event == other.event }
+extension Shared: Equatable where Event: Equatable {
+    public static func == (one: Shared, other: Shared) -> Bool { one === other || one.event == other.event }
 }
+
+/// An event for participants' endpoints.
+public typealias SharedEvent = Shared<ParticipantEvent>

@@ -19,6 +19,7 @@ final class RecordingControl: Sendable {
     private let directory: String
     private let logger: Logger
     private let log: RoomLog
+    private let events: EventBus
     /// A start is refused where the disk does not answer within this time.
     private let answerTimeout: Duration
     /// Runs all disk operations except the recorders' own, in order. A disk that hangs blocks only this queue.
@@ -48,8 +49,9 @@ final class RecordingControl: Sendable {
     init(
         _ configuration: ConferenceConfiguration.Recording, disk: RecordingDisk, answerTimeout: Duration,
         logger: Logger,
-        log: RoomLog
+        events: EventBus, log: RoomLog
     ) {
+        self.events = events
         self.answerTimeout = answerTimeout
         directory = configuration.directory
         self.disk = disk
@@ -68,6 +70,8 @@ final class RecordingControl: Sendable {
     func close(_ recording: RoomRecording, _ engine: RoomEngine) async -> RecordingInfo {
         let info = await recording.finish(engine)
         log.recordingEnded(info)
+        events.publish(
+            info.state == .failed ? .recordingFailed(info) : .recordingFinished(info), room: info.room)
         return info
     }
 
@@ -108,6 +112,7 @@ final class RecordingControl: Sendable {
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
             repairs.run(reserve: reserve, while: { state.withLock { !$0.isStopped } }) { entry, left in
                 logger.notice("recording \(entry.id) was left open, now \(entry.state.rawValue); \(left) wait")
+                events.publish(.recordingRecovered(RecordingInfo(entry)), room: entry.room)
             }
         }
         return made
@@ -199,5 +204,24 @@ final class RecordingControl: Sendable {
             do throws(RecordingError) { try reserve.checkRunning() } catch { isLow(error) }
             state.withLock { $0.isCheckingSpace = false }
         }
+    }
+}
+
+extension RecordingInfo {
+    /// A recording that does not run.
+    init(_ entry: RecordingEntry) {
+        let state: RecordingInfo.State =
+            switch entry.state {
+            case .recording: .recording
+            case .paused: .paused
+            case .finished: .finished
+            case .failed: .failed
+            case .repairing: .repairing
+            }
+        self.init(
+            id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
+            preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
+            files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
+            dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message)
     }
 }

@@ -43,10 +43,10 @@ final class HostedRoom: Sendable {
     /// already or `condition` is false.
     ///
     /// - Parameter last: runs with the lock held, before the end is visible to others.
-    func end(if condition: (RoomSlot) -> Bool, _ last: (RoomSlot) -> Void) -> RoomSlot? {
+    func end(if condition: (RoomSlot) -> Bool, _ last: (inout RoomSlot) -> Void) -> RoomSlot? {
         slot.withLock { slot in
             guard !slot.isOver, condition(slot) else { return nil }
-            last(slot)
+            last(&slot)
             slot.isOver = true
             return slot
         }

@@ -8,6 +8,7 @@ import Threads
 final class RoomService: Sendable {
     let registry: RoomRegistry
     let eventCounters = EventCounters()
+    let events: EventBus
     private let configuration: ConferenceConfiguration
     private let media: MediaThreads
     private let layouts: LayoutLibrary
@@ -19,9 +20,10 @@ final class RoomService: Sendable {
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
         statistics: ServerStatistics,
-        recordings: RecordingControl, log: RoomLog
+        recordings: RecordingControl, events: EventBus, log: RoomLog
     ) {
         self.configuration = configuration
+        self.events = events
         self.media = media
         self.layouts = layouts
         self.control = control
@@ -58,6 +60,7 @@ final class RoomService: Sendable {
                 speakersChanged: { [weak self] speakers in
                     self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
                 })
+            events.publish(.roomStarted(room.meeting), room: id)
             return HostedRoom(RoomSlot(room: room, engine: engine, isReserved: isReserved), client: client)
         }
     }
@@ -68,6 +71,8 @@ final class RoomService: Sendable {
     func end(_ id: String, reason: LeaveReason, if condition: (RoomSlot) -> Bool = { _ in true }) {
         guard let room = registry[id] else { return }
         let last = room.end(if: condition) { slot in
+            // Before another room of this name can begin.
+            tell(slot.feed.ended(slot.room, reason), of: slot.room)
             registry.remove(room, seats: slot.room.members.map(\.id))
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
             for waiter in slot.waiters.values { endWait(waiter, .ended(reason)) }
@@ -149,6 +154,7 @@ final class RoomService: Sendable {
             slot.recording?.rest(slot.room.members.isEmpty, at: MonotonicClock.now(), slot.engine)
         }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
+        tell(slot.feed.changes(from: old, to: slot.room), of: slot.room, isPrivate: old.settings.isPrivate)
         announceWaiting(slot, since: old)
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
             if was.role != member.role { notify(slot, member.id, .role(member.role)) }
@@ -200,7 +206,7 @@ final class RoomService: Sendable {
     private func announce(_ slot: inout RoomSlot) {
         let room = slot.room
         switch slot.announcer.changed({ room.infos }, at: MonotonicClock.now()) {
-        case .announce(let update): notifyAll(slot, .participants(update))
+        case .announce(let update): announce(update, &slot)
         case .wait(let due): control.post(at: due) { [weak self, id = room.id] in self?.announceDeferred(id) }
         case .nothing: break
         }
@@ -210,8 +216,23 @@ final class RoomService: Sendable {
         _ = try? registry[id]?.change { slot throws(ConferenceError) in
             let room = slot.room
             if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) {
-                notifyAll(slot, .participants(update))
+                announce(update, &slot)
             }
+        }
+    }
+
+    private func announce(_ update: RosterUpdate, _ slot: inout RoomSlot) {
+        notifyAll(slot, .participants(update))
+        tell(slot.feed.announced(update.everyone), of: slot.room)
+    }
+
+    /// Publishes server events of a room.
+    ///
+    /// - Parameter isPrivate: whether the room was private before the change that they report.
+    func tell(_ happenings: [ServerEvent.Happening], of room: Room, isPrivate: Bool = false) {
+        let isPrivate = isPrivate || room.settings.isPrivate
+        for happening in happenings {
+            events.publish(happening, room: room.id, isPrivate: isPrivate && happening.saysWhoIsThere)
         }
     }
 

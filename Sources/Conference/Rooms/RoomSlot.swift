@@ -24,6 +24,8 @@ struct RoomSlot {
     var waiters: [String: Waiter] = [:]
     /// Decides when the members are announced.
     var announcer = RosterAnnouncer()
+    /// Derives the server's events.
+    var feed = RoomFeed()
     let engine: RoomEngine
     var listeners: [String: Listener] = [:]
     var recording: RoomRecording?

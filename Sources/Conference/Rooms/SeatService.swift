@@ -152,6 +152,7 @@ final class SeatService: Sendable {
         let room: String? =
             try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
                 rooms.notify(slot, id, .left(reason))
+                slot.feed.leaves(id, reason)
                 slot.listeners[id] = nil
                 slot.limits[id] = nil
                 slot.engine.remove(id)

@@ -128,7 +128,10 @@ final class ChatService: Sendable {
             case .text(let text): message.text = text
             case .picture(let picture, _): message.picture = picture
             }
-            if message.to == nil { slot.history.add(message) }
+            if message.to == nil {
+                slot.history.add(message)
+                rooms.events.publish(.chat(message), room: draft.room, isPrivate: true)
+            }
             let receivers = message.to.map { Set([$0, draft.from]) }
             rooms.notifyAll(slot, .chat(message)) { id, listener in
                 listener.chatChannel == nil && receivers?.contains(id) ?? true

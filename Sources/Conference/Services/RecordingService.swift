@@ -253,11 +253,11 @@ final class RecordingService: Sendable {
     func list(before id: String?, limit: Int) -> [RecordingInfo] {
         let alive = control.alive
         let entries = control.catalogue?.list(before: id, limit: min(max(1, limit), Self.maxAtOnce)) ?? []
-        return entries.map { alive[$0.id]?.info ?? Self.info($0) }
+        return entries.map { alive[$0.id]?.info ?? RecordingInfo($0) }
     }
 
     func recording(_ id: String) -> RecordingInfo? {
-        control.alive[id]?.info ?? control.catalogue?.entry(id).map(Self.info)
+        control.alive[id]?.info ?? control.catalogue?.entry(id).map { RecordingInfo($0) }
     }
 
     /// The path of a recording's file; not for clients.
@@ -271,21 +271,5 @@ final class RecordingService: Sendable {
             let path = catalogue.path(of: entry, part: part)
         else { throw .recordingNotFound(id) }
         return path
-    }
-
-    private static func info(_ entry: RecordingEntry) -> RecordingInfo {
-        let state: RecordingInfo.State =
-            switch entry.state {
-            case .recording: .recording
-            case .paused: .paused
-            case .finished: .finished
-            case .failed: .failed
-            case .repairing: .repairing
-            }
-        return RecordingInfo(
-            id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
-            preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
-            files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
-            dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message)
     }
 }

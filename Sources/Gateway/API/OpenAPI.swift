@@ -22,7 +22,7 @@ enum OpenAPI {
                 "description":
                     "Rooms, participants, recordings and layouts of a Tessera conference server, and its endpoints for WHIP and WHEP.",
             ],
-            "paths": .object(paths),
+            "paths": .object(paths), "webhooks": .object(EventDescription.webhooks),
             "components": [
                 "schemas": .object(schemas),
                 "securitySchemes": [
@@ -132,6 +132,7 @@ enum OpenAPI {
                     ["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string],
                     required: ["code", "message"])
             ], required: ["error"]),
+        "Event": EventDescription.schema, "Meeting": EventDescription.meeting,
         "RoomSummary": Schema.object(
             [
                 "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,

@@ -78,7 +78,14 @@ struct AccessPolicy: Sendable {
 
     /// Whether the request comes from a room's inside, or the room is not private.
     func isInsider(_ asked: RouteRequest) async -> Bool {
-        if !isPrivate(asked) || isAdmin(asked) || hasSeat(asked) { return true }
+        if !isPrivate(asked) { return true }
+        return await readsPrivate(asked)
+    }
+
+    /// Whether the request's sender may know who is in the room of its path, even where that is private; in a path
+    /// without a room, in all rooms.
+    func readsPrivate(_ asked: RouteRequest) async -> Bool {
+        if isAdmin(asked) || hasSeat(asked) { return true }
         return isModerator(await principal(of: asked, .insider), of: asked)
     }
 

@@ -1,6 +1,4 @@
 import Basics
-import Conference
-import Threads
 
 /// Limits how many large bodies and messages (pictures, mostly) are in memory at once, in total and for each address.
 ///
@@ -13,24 +11,12 @@ final class LargeBodies: Sendable {
     static let perAddress = 4
 
     /// Gives the place back when it ends.
-    final class Place: Sendable {
-        private let bodies: LargeBodies
-        private let address: IPAddress?
+    typealias Place = AddressPlaces.Place
 
-        fileprivate init(_ bodies: LargeBodies, _ address: IPAddress?) {
-            self.bodies = bodies
-            self.address = address
-        }
-
-        deinit { bodies.tally.withLock { $0.remove(address) } }
-    }
-
-    private let tally = Guarded(AddressTally(limit: LargeBodies.limit, perAddress: LargeBodies.perAddress))
+    private let places = AddressPlaces("large_bodies", limit: limit, perAddress: perAddress)
 
     /// Takes a place; nil if the address, or all addresses together, have none left.
-    func take(_ address: IPAddress?) -> Place? {
-        tally.withLock { $0.add(address) } == nil ? Place(self, address) : nil
-    }
+    func take(_ address: IPAddress?) -> Place? { places.take(address) }
 
-    var samples: [MetricSample] { tally.withLock { $0 }.samples("large_bodies") }
+    var samples: [MetricSample] { places.samples }
 }

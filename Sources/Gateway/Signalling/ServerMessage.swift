@@ -93,7 +93,7 @@ struct Welcome: Sendable, Equatable {
                 "participants": .array((roster?.listed ?? participants).map(\.json)),
                 "layout": .string(shown.name), "view": .string(shown.view), "scope": .string(shown.scope.rawValue),
                 "pin": .array(shown.pins.map { .string($0) }), "views": .array(views.map { .string($0) }),
-                "recording": recording?.json ?? .null, "chat": .array(chat.map(\.json)),
+                "recording": recording?.json ?? .null, "chat": .array(chat.map(\.message)),
                 "settings": .object(access.members),
             ],
             where: [
@@ -177,7 +177,7 @@ extension ParticipantEvent {
                 "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
             ]
         case .recording(let recording): ["type": "recording", "recording": recording?.json ?? .null]
-        case .chat(let chat): chat.json
+        case .chat(let chat): chat.message
         case .role(let role): ["type": "role", "role": .string(role.rawValue)]
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })
         case .waiting(let people): ["type": "waiting", "people": .array(people.map(\.json))]
@@ -201,11 +201,5 @@ extension ParticipantEvent {
 
 extension ChatMessage {
     /// A `chat` message, by itself and in `joined.chat`.
-    fileprivate var json: JSONValue {
-        .object(
-            [
-                "type": "chat", "id": .string(id), "from": .string(from), "name": .string(fromName),
-                "text": .string(text), "at": .date(at),
-            ], where: ["to": to.map { .string($0) }, "picture": picture?.json])
-    }
+    fileprivate var message: JSONValue { json.with("type", "chat") }
 }

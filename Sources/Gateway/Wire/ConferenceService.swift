@@ -6,6 +6,7 @@ import Conference
 protocol ConferenceService: Sendable {
     var isDraining: Bool { get }
     var isOverloaded: Bool { get }
+    var events: EventBus { get }
 
     func rooms() -> [RoomInfo]
     func room(_ id: String) -> RoomInfo?

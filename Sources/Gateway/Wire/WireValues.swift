@@ -176,6 +176,16 @@ extension ParticipantStatistics.Stream {
     }
 }
 
+extension ChatMessage {
+    var json: JSONValue {
+        .object(
+            [
+                "id": .string(id), "from": .string(from), "name": .string(fromName), "text": .string(text),
+                "at": .date(at),
+            ], where: ["to": to.map { .string($0) }, "picture": picture?.json])
+    }
+}
+
 extension ChatPicture {
     /// The picture in chat messages and in the answer to who sent it.
     var json: JSONValue {

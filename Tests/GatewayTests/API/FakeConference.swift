@@ -33,8 +33,13 @@ final class FakeConference: ConferenceService {
     let state = Guarded(State())
     /// A file for recording `rec`.
     let file: String
+    let events = EventBus()
 
-    init(file: String = "/nowhere") { self.file = file }
+    /// - Parameter hasEvents: false: streams of events end at once.
+    init(file: String = "/nowhere", hasEvents: Bool = false) {
+        self.file = file
+        if !hasEvents { events.close() }
+    }
 
     private func note(_ what: String) { state.withLock { $0.asked.append(what) } }
     var asked: [String] { state.withLock { $0.asked } }

@@ -1,0 +1,40 @@
+import Foundation
+import RoomMedia
+
+extension ServerEvent {
+    /// One event of each kind, for the description of the API.
+    public static let examples: [ServerEvent] = {
+        let start = Date(timeIntervalSince1970: 1_767_000_000)
+        let meeting = ServerEvent.Meeting(id: "weekly", createdAt: start, layout: "grid", participants: 0)
+        var anna = ParticipantInfo(
+            id: "p7xk2m", name: "Anna", role: .moderator, audio: true, video: true, hand: false, speaking: false,
+            presenting: false, audioMuted: false, videoMuted: false, pinned: false, volume: 1)
+        var recording = RecordingInfo(
+            id: "weekly-20251229-092000", room: "weekly", file: "weekly-20251229-092000.mp4", state: .recording,
+            startedAt: start)
+        var happenings: [ServerEvent.Happening] = [
+            .roomStarted(meeting), .participantJoined(anna), .recordingStarted(recording), .speakerChanged(anna.id),
+        ]
+        anna.presenting = true
+        happenings += [.participantUpdated(anna), .layoutChanged(ShownLayout(name: "presentation"))]
+        happenings.append(
+            .chat(ChatMessage(id: "m4", from: anna.id, fromName: anna.name, text: "Slides: page 3", at: start)))
+        recording.state = .paused
+        happenings.append(.recordingPaused(recording))
+        recording.state = .recording
+        happenings += [
+            .recordingResumed(recording), .overloadChanged(.init(level: 1, refusesRooms: false)),
+            .participantLeft(anna, .left), .roomEnded(meeting, .roomEnded),
+        ]
+        (recording.state, recording.duration, recording.bytes) = (.finished, .seconds(1834), 251_658_240)
+        happenings += [.recordingFinished(recording), .recordingRecovered(recording)]
+        (recording.state, recording.failure) = (.failed, "The disk is full.")
+        happenings.append(.recordingFailed(recording))
+        return happenings.enumerated().map { index, happening in
+            let isServers = happening.kind == .overloadChanged
+            return ServerEvent(
+                sequence: index + 1, time: start + TimeInterval(index) + 0.25, room: isServers ? nil : "weekly",
+                isPrivate: false, happening: happening)
+        }
+    }()
+}

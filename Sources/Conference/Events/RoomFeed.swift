@@ -1,0 +1,82 @@
+import RoomMedia
+
+/// Derives a room's server events from its changes. A value.
+struct RoomFeed: Sendable {
+    /// The members as the events have told them, without `speaking`.
+    private var told: [String: ParticipantInfo] = [:]
+    /// Why members leave, until the change that removes them is published.
+    private var leaving: [String: LeaveReason] = [:]
+
+    /// Notes why a member leaves.
+    mutating func leaves(_ id: String, _ reason: LeaveReason) { leaving[id] = reason }
+
+    /// The events of a change.
+    mutating func changes(from old: Room, to new: Room) -> [ServerEvent.Happening] {
+        var happened: [ServerEvent.Happening] = []
+        if old.members != new.members {
+            let present = Set(new.members.map(\.id))
+            happened += old.members.filter { !present.contains($0.id) }.compactMap { left($0) }
+            for member in new.members where told[member.id] == nil {
+                let info = Self.withoutVoice(member.info)
+                told[member.id] = info
+                happened.append(.participantJoined(info))
+            }
+        }
+        if old.speaker != new.speaker { happened.append(.speakerChanged(new.speaker)) }
+        if let recording = Self.recording(from: old.recording, to: new.recording) { happened.append(recording) }
+        if !new.hasSamePictures(as: old) {
+            let (before, now) = (old.pictures, new.pictures)
+            for view in new.settings.viewNames.map({ ViewID($0) }) where before.shown(view) != now.shown(view) {
+                happened.append(.layoutChanged(now.shown(view)))
+            }
+        }
+        return happened
+    }
+
+    /// The events of an announcement of the members, at most four of which come in a second (`RosterAnnouncer`).
+    mutating func announced(_ everyone: [ParticipantInfo]) -> [ServerEvent.Happening] {
+        everyone.map(Self.withoutVoice).compactMap { info in
+            guard let known = told[info.id], known != info else { return nil }
+            told[info.id] = info
+            return .participantUpdated(info)
+        }
+    }
+
+    /// The events of the room's end.
+    mutating func ended(_ room: Room, _ reason: LeaveReason) -> [ServerEvent.Happening] {
+        for member in room.members { leaving[member.id] = leaving[member.id] ?? reason }
+        return room.members.compactMap { left($0) } + [.roomEnded(room.meeting, reason)]
+    }
+
+    private mutating func left(_ member: Member) -> ServerEvent.Happening? {
+        let reason = leaving.removeValue(forKey: member.id) ?? .left
+        // The latest state, also where it was not announced any more.
+        return told.removeValue(forKey: member.id).map { _ in
+            .participantLeft(Self.withoutVoice(member.info), reason)
+        }
+    }
+
+    /// The end of a recording is told when its file is complete.
+    private static func recording(from old: RecordingInfo?, to new: RecordingInfo?) -> ServerEvent.Happening? {
+        guard let new else { return nil }
+        guard let old, old.id == new.id else { return .recordingStarted(new) }
+        switch (old.state, new.state) {
+        case (.recording, .paused): return .recordingPaused(new)
+        case (.paused, .recording): return .recordingResumed(new)
+        default: return nil
+        }
+    }
+
+    /// Who speaks changes several times a second, and has an event of its own.
+    private static func withoutVoice(_ info: ParticipantInfo) -> ParticipantInfo {
+        var info = info
+        info.speaking = false
+        return info
+    }
+}
+
+extension Room {
+    var meeting: ServerEvent.Meeting {
+        ServerEvent.Meeting(id: id, createdAt: createdAt, layout: settings.layout, participants: members.count)
+    }
+}

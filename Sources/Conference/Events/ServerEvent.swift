@@ -1,0 +1,103 @@
+public import Foundation
+
+/// Something that happened on the server, for programs that follow it: the entries of `EventBus`.
+public struct ServerEvent: Sendable {
+    /// The position among the events since the server's start, from 1 on.
+    public var sequence: Int
+    public var time: Date
+    /// nil: the event is the server's.
+    public var room: String?
+    /// Whether outsiders of the room must not see the event: it says who is in a private room
+    /// (`RoomSettings.isPrivate`), or what is said in any.
+    public var isPrivate: Bool
+    public var happening: Happening
+
+    /// What happened, with the data of the event.
+    public enum Happening: Hashable, Sendable {
+        case roomStarted(Meeting)
+        case roomEnded(Meeting, LeaveReason)
+        case participantJoined(ParticipantInfo)
+        /// A change of anything but `speaking`.
+        case participantUpdated(ParticipantInfo)
+        case participantLeft(ParticipantInfo, LeaveReason)
+        case recordingStarted(RecordingInfo)
+        case recordingPaused(RecordingInfo)
+        case recordingResumed(RecordingInfo)
+        /// The file is complete.
+        case recordingFinished(RecordingInfo)
+        case recordingFailed(RecordingInfo)
+        /// A recording that a crash left open was repaired, or was found to be beyond repair.
+        case recordingRecovered(RecordingInfo)
+        /// The server saves work, or does not any more.
+        case overloadChanged(Overload)
+        case speakerChanged(String?)
+        /// What everyone sees in one of the room's views.
+        case layoutChanged(ShownLayout)
+        /// A public message.
+        case chat(ChatMessage)
+    }
+
+    /// A room as its beginning and its end report it.
+    public struct Meeting: Hashable, Sendable {
+        public var id: String
+        public var createdAt: Date
+        public var layout: String
+        /// The number of members when the event happened.
+        public var participants: Int
+    }
+
+    /// How much work the server saves.
+    public struct Overload: Hashable, Sendable {
+        /// From 0 (none) to 4 (new rooms are refused).
+        public var level: Int
+        public var refusesRooms: Bool
+    }
+
+    /// The kinds of events, by their names on the wire.
+    public enum Kind: String, Sendable, CaseIterable {
+        case roomStarted = "room.started", roomEnded = "room.ended"
+        case participantJoined = "participant.joined", participantUpdated = "participant.updated"
+        case participantLeft = "participant.left"
+        case recordingStarted = "recording.started", recordingPaused = "recording.paused"
+        case recordingResumed = "recording.resumed", recordingFinished = "recording.finished"
+        case recordingFailed = "recording.failed", recordingRecovered = "recording.recovered"
+        case overloadChanged = "overload.changed"
+        case speakerChanged = "speaker.changed", layoutChanged = "layout.changed", chat
+
+        /// Whether readers get the kind only where they name it: such events are many, or of the call's content.
+        public var isOnRequest: Bool { self == .speakerChanged || self == .layoutChanged || self == .chat }
+
+        /// The kinds for readers who name none.
+        public static let standard = Set(allCases.filter { !$0.isOnRequest })
+    }
+}
+
+extension ServerEvent.Happening {
+    /// Whether the event is about single people of its room.
+    var saysWhoIsThere: Bool {
+        switch self {
+        case .participantJoined, .participantUpdated, .participantLeft, .speakerChanged, .layoutChanged, .chat: true
+        default: false
+        }
+    }
+
+    public var kind: ServerEvent.Kind {
+        switch self {
+        case .roomStarted: .roomStarted
+        case .roomEnded: .roomEnded
+        case .participantJoined: .participantJoined
+        case .participantUpdated: .participantUpdated
+        case .participantLeft: .participantLeft
+        case .recordingStarted: .recordingStarted
+        case .recordingPaused: .recordingPaused
+        case .recordingResumed: .recordingResumed
+        case .recordingFinished: .recordingFinished
+        case .recordingFailed: .recordingFailed
+        case .recordingRecovered: .recordingRecovered
+        case .overloadChanged: .overloadChanged
+        case .speakerChanged: .speakerChanged
+        case .layoutChanged: .layoutChanged
+        case .chat: .chat
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Conference
+
+/// The types of events in the OpenAPI document: its section `webhooks`, with an example of each.
+enum EventDescription {
+    /// The path items by the types' names.
+    static var webhooks: [String: JSONValue] {
+        Dictionary(uniqueKeysWithValues: ServerEvent.examples.map { ($0.happening.kind.rawValue, item($0)) })
+    }
+
+    /// The schema of what all events have.
+    static let schema = Schema.object(
+        [
+            "id": ["type": "string", "description": "The server's run and the sequence, joined by -."],
+            "sequence": ["type": "integer", "description": "The position among the events since the server's start."],
+            "type": Schema.choice(ServerEvent.Kind.allCases.map(\.rawValue) + ["reset"]), "timestamp": Schema.date,
+            "room": Schema.orNull(Schema.string),
+            "data": ["type": "object", "description": "As the section webhooks describes it for each type."],
+        ], required: ["id", "sequence", "type", "timestamp", "room", "data"])
+
+    static let meeting = Schema.object(
+        [
+            "id": Schema.string, "createdAt": Schema.date, "layout": Schema.string,
+            "participants": ["type": "integer", "description": "How many were there when it happened."],
+        ], required: ["id", "createdAt", "layout", "participants"])
+
+    private static func item(_ event: ServerEvent) -> JSONValue {
+        let data = event.happening.schema
+        return [
+            "post": [
+                "tags": ["events"], "summary": .string(event.happening.kind.summary),
+                "requestBody": [
+                    "content": [
+                        "application/json": [
+                            "schema": [
+                                "allOf": [Schema.ref("Event"), Schema.object(["data": data], required: ["data"])]
+                            ],
+                            "example": event.json("k3v7m2xq"),
+                        ]
+                    ]
+                ],
+                "responses": ["200": ["description": "Taken."]],
+            ]
+        ]
+    }
+}
+
+extension ServerEvent.Kind {
+    /// A sentence for the document.
+    var summary: String {
+        switch self {
+        case .roomStarted: "A room exists: somebody joins it, or the API made it"
+        case .roomEnded: "A room has ended, after everyone has left it"
+        case .participantJoined: "Somebody has taken a seat in a room"
+        case .participantUpdated:
+            "Something about a participant has changed, but for who speaks: at most four times a second"
+        case .participantLeft: "A participant or viewer is gone, for the reason"
+        case .recordingStarted: "A recording runs"
+        case .recordingPaused: "A recording is paused"
+        case .recordingResumed: "A recording goes on"
+        case .recordingFinished: "The file of a recording is complete"
+        case .recordingFailed: "A recording has ended before it should; what was recorded is in its file"
+        case .recordingRecovered: "A recording that a crash left open was repaired, as its state says"
+        case .overloadChanged: "The server saves work at another level than before: 0 none, 4 new rooms are refused"
+        case .speakerChanged: "Another participant speaks, or nobody (null); only where asked for"
+        case .layoutChanged: "What everyone sees in one of the room's views has another layout; only where asked for"
+        case .chat: "A public message of the chat; only where asked for"
+        }
+    }
+}
+
+extension ServerEvent.Happening {
+    fileprivate var schema: JSONValue {
+        let reason = Schema.object(
+            ["reason": Schema.choice(LeaveReason.allCases.map(\.rawValue))], required: ["reason"])
+        return switch self {
+        case .roomStarted: Schema.ref("Meeting")
+        case .roomEnded: ["allOf": [Schema.ref("Meeting"), reason]]
+        case .participantJoined, .participantUpdated: Schema.ref("Participant")
+        case .participantLeft: ["allOf": [Schema.ref("Participant"), reason]]
+        case .recordingStarted, .recordingPaused, .recordingResumed, .recordingFinished, .recordingFailed,
+            .recordingRecovered:
+            Schema.ref("Recording")
+        case .overloadChanged:
+            Schema.object(
+                ["level": Schema.integer(0...4), "refusesRooms": Schema.boolean], required: ["level", "refusesRooms"])
+        case .speakerChanged:
+            Schema.object(["participant": Schema.orNull(Schema.string)], required: ["participant"])
+        case .layoutChanged:
+            Schema.object(["view": Schema.string, "layout": Schema.string], required: ["view", "layout"])
+        case .chat:
+            Schema.object(
+                [
+                    "id": Schema.string, "from": Schema.string, "name": Schema.string, "text": Schema.string,
+                    "at": Schema.date,
+                    "picture": Schema.object(
+                        ["url": Schema.string, "type": Schema.string, "bytes": Schema.integer],
+                        required: ["url", "type", "bytes"]),
+                ], required: ["id", "from", "name", "text", "at"])
+        }
+    }
+}

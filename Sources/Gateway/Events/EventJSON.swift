@@ -1,0 +1,59 @@
+import Conference
+import Foundation
+
+extension Shared<ServerEvent> {
+    /// The event's JSON, encoded once for all readers.
+    func text(_ epoch: String) -> [UInt8] { form("json") { event.json(epoch).bytes } }
+}
+
+extension ServerEvent {
+    /// An `Event` of the API's description.
+    func json(_ epoch: String) -> JSONValue {
+        Self.envelope(
+            EventID(epoch: epoch, sequence: sequence), type: happening.kind.rawValue, at: time, room: room,
+            happening.data)
+    }
+
+    static func envelope(
+        _ id: EventID, type: String, at time: Date, room: String?, _ data: JSONValue
+    ) -> JSONValue {
+        [
+            "id": .string("\(id)"), "sequence": .integer(id.sequence), "type": .string(type),
+            "timestamp": .string(time.formatted(.iso8601WithMilliseconds)),
+            "room": room.map { .string($0) } ?? .null, "data": data,
+        ]
+    }
+}
+
+extension ServerEvent.Happening {
+    var data: JSONValue {
+        switch self {
+        case .roomStarted(let meeting): meeting.json
+        case .roomEnded(let meeting, let reason): meeting.json.with("reason", .string(reason.rawValue))
+        case .participantJoined(let info), .participantUpdated(let info): info.json
+        case .participantLeft(let info, let reason): info.json.with("reason", .string(reason.rawValue))
+        case .recordingStarted(let info), .recordingPaused(let info), .recordingResumed(let info),
+            .recordingFinished(let info), .recordingFailed(let info), .recordingRecovered(let info):
+            info.json
+        case .overloadChanged(let overload):
+            ["level": .integer(overload.level), "refusesRooms": .bool(overload.refusesRooms)]
+        case .speakerChanged(let id): ["participant": id.map { .string($0) } ?? .null]
+        case .layoutChanged(let shown): ["view": .string(shown.view), "layout": .string(shown.name)]
+        case .chat(let message): message.json
+        }
+    }
+}
+
+extension ServerEvent.Meeting {
+    fileprivate var json: JSONValue {
+        [
+            "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
+            "participants": .integer(participants),
+        ]
+    }
+}
+
+extension FormatStyle where Self == Date.ISO8601FormatStyle {
+    /// RFC 3339 with three digits of the second: several events come within one.
+    fileprivate static var iso8601WithMilliseconds: Self { Self(includingFractionalSeconds: true) }
+}

@@ -1,0 +1,128 @@
+"""Server-sent events of a real server: in a browser, for many readers of whom some do not read, and at the server's end."""
+
+import asyncio
+import json
+import signal
+import socket
+import time
+
+from support import signalling
+from support.browser import Chromium
+from support.server import Server
+
+ADMIN = "auth: { adminToken: 'the administrator of this test' }\n"
+FOLLOW = """
+(() => {
+  window.seen = [];
+  const last = sessionStorage.getItem('last');
+  const source = new EventSource('/api/events' + (last ? '?lastEventId=' + last : ''));
+  source.onmessage = event => {
+    window.seen.push(JSON.parse(event.data));
+    sessionStorage.setItem('last', event.lastEventId);
+  };
+  return new Promise(done => source.onopen = () => done(true));
+})()
+"""
+
+
+class Reader:
+    """Reads a stream by hand. It takes nothing until `read` is called."""
+
+    def __init__(self, server, path="/api/events", headers="", buffer=None):
+        self.socket = socket.socket()
+        if buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self.socket.connect(("127.0.0.1", server.port))
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n".encode())
+        self.bytes = b""
+
+    def read(self, enough, seconds=20):
+        """The events, once there are `enough` beside `reset`, or the stream has ended."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            events = [json.loads(line[6:]) for line in self.bytes.split(b"\n") if line.startswith(b"data: ") and line.endswith(b"}")]
+            events = [event for event in events if event["type"] != "reset"]
+            if len(events) >= enough:
+                return events
+            self.socket.settimeout(max(0.1, deadline - time.monotonic()))
+            piece = self.socket.recv(1 << 16)
+            if not piece:
+                return events
+            self.bytes += piece
+        raise AssertionError(f"{len(events)} of {enough} events, then {self.bytes[-300:]}")
+
+    def close(self):
+        self.socket.close()
+
+
+def test_a_page_that_is_loaded_again_misses_no_event(tmp_path):
+    async def run(server):
+        page = await Chromium().start(server.url)
+        try:
+            for round_ in range(3):
+                await page.wait_for("document.readyState === 'complete'")
+                await page.evaluate(FOLLOW)
+                for name in "ab":
+                    await asyncio.to_thread(server.json, "PUT", f"/api/rooms/{name}{round_}", {}, 201)
+                await page.wait_for("seen.filter(event => event.type == 'room.started').length >= 2")
+                yield_ = await page.evaluate("seen")
+                seen.extend(yield_)
+                await page.call("Page.reload")
+                # While no page reads.
+                await asyncio.to_thread(server.request, "DELETE", f"/api/rooms/a{round_}")
+        finally:
+            await page.close()
+
+    seen = []
+    with Server(tmp_path / "server") as server:
+        asyncio.run(asyncio.wait_for(run(server), 60))
+    assert [event["type"] for event in seen[:1]] == ["reset"] and seen[0]["data"] == {"rooms": []}
+    told = seen[1:]
+    assert [event["sequence"] for event in told] == list(range(1, len(told) + 1)), "no gap, and nothing twice"
+    assert [event["type"] for event in told].count("room.ended") == 2, told
+
+
+def test_readers_that_do_not_read_cost_nothing(tmp_path):
+    with Server(tmp_path / "server", config=ADMIN) as server:
+        token = "Authorization: Bearer the administrator of this test\r\n"
+        server.headers["Authorization"] = token.split(": ")[1].strip()
+        readers = [Reader(server, headers=token) for _ in range(45)]
+        silent = [Reader(server, headers=token, buffer=4096) for _ in range(5)]
+        for number in range(20):
+            server.json("PUT", f"/api/rooms/warm{number}", {}, 201)
+        before = server.resident()
+        for _ in range(500):
+            server.json("PUT", "/api/rooms/again", {}, 201)
+            assert server.request("DELETE", "/api/rooms/again")[0] == 204
+        last = 20 + 2 * 500
+        for reader in readers:
+            events = reader.read(last)
+            assert [event["sequence"] for event in events] == list(range(1, last + 1))
+        assert server.resident() - before < 100, "MB"
+        metrics = server.get("/metrics")[1:][1].decode()
+        assert 'tessera_events_total{type="room.started"} 520' in metrics
+        assert 'tessera_limited_current{name="event_readers"} 50' in metrics
+        more = [Reader(server, headers=token) for _ in range(15)]
+        more[-1].socket.settimeout(10)
+        assert more[-1].socket.recv(100).startswith(b"HTTP/1.1 429 "), "64 of one address"
+        for reader in readers + silent + more:
+            reader.close()
+
+
+def test_the_server_tells_its_end_and_does_not_wait_for_readers(tmp_path):
+    async def join(server):
+        async with await signalling.connect(server) as socket_:
+            await signalling.ask(socket_, "joined", type="join", room="r", name="Ann")
+            reader, silent = Reader(server, "/api/rooms/r/events"), Reader(server, buffer=4096)
+            reader.socket.settimeout(10)
+            reader.bytes = await asyncio.to_thread(reader.socket.recv, 1 << 16)
+            server.process.send_signal(signal.SIGTERM)
+            events = await asyncio.to_thread(reader.read, 99, 10)
+            silent.close()
+            return events
+
+    with Server(tmp_path / "server") as server:
+        events = asyncio.run(asyncio.wait_for(join(server), 30))
+        assert server.process.wait(12) == 0
+    told = [(event["type"], event["data"].get("reason")) for event in events if event["type"] != "participant.updated"]
+    assert told == [("participant.left", "draining"), ("room.ended", "draining")]
