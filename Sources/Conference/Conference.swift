@@ -261,6 +261,20 @@ public final class Conference: Sendable {
         return Participant(id: id, room: room, resumeSecret: secret, conference: self)
     }
 
+    /// Adds a connection that sends the screen of the participant with this secret, beside the one of its camera. It
+    /// ends with the participant, with its presenting, and when the participant gets another one.
+    ///
+    /// - Parameters:
+    ///   - client: who connects, for whose limits the connection counts as a seat.
+    ///   - ended: called once it has ended for whatever reason, on the control thread.
+    public func sendScreen(
+        of id: String, secret: String, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> ScreenSender {
+        let participant = try participant(id, secret: secret, in: room)
+        let peer = try seats.addScreenPeer(of: participant.id, in: room, for: client, ended: ended)
+        return ScreenSender(id: peer, conference: self)
+    }
+
     public func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
         guard let member = registry[room]?.read({ $0.room.member(id) }) else { throw .roomNotFound(room) }
         guard let member else { throw .participantNotFound(id) }

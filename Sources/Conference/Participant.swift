@@ -65,14 +65,7 @@ public final class Participant: Sendable {
     }
 
     /// Takes a candidate line of the client (`candidate:…`), or nil at the end of them. An unreadable line is ignored.
-    public func addCandidate(_ line: String?) {
-        guard let line, !line.isEmpty, (try? conference.seats.allow(.candidate, id)) != nil else { return }
-        conference.media.peers.run(id) { [id] host, now in
-            guard let seat = host.seat(id) else { return }
-            host.charging(seat) { seat.peer.addRemoteCandidate(line, at: now) }
-            host.touch(seat)
-        }
-    }
+    public func addCandidate(_ line: String?) { conference.peers.addCandidate(line, of: id) }
 
     /// Exchanges new ICE credentials without a whole offer (RFC 9725 §4.3.3).
     public func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {

@@ -22,6 +22,8 @@ struct Member: Hashable, Sendable {
     var presentOrder = 0
     /// Whether the connection has a second video section, for a screen beside the camera.
     var hasScreenSection = false
+    /// The second peer, which sends the screen (WHIP); nil: there is none.
+    var screenPeer: ScreenPeer?
     /// Whether the audio is also that of the shared screen, and is heard while the microphone is off.
     var presentsAudio = false
     /// Set by moderators.
@@ -71,12 +73,19 @@ struct Member: Hashable, Sendable {
     /// Whether the member has a tile. Viewers by role are listed but have none.
     var isShown: Bool { permits(.show) }
     /// Whether the screen that the member presents is a picture beside the camera's.
-    var sendsScreenBeside: Bool { isPresenting && hasScreenSection }
+    var sendsScreenBeside: Bool { isPresenting && mayScreenBeBeside }
+    private var mayScreenBeBeside: Bool { hasScreenSection || screenPeer != nil }
     /// Whether the microphone is heard.
     var speaksAloud: Bool { audioOn && !audioMuted && permits(.speak) }
     var sendsAudio: Bool { (audioOn || isPresenting && presentsAudio) && !audioMuted && permits(.speak) }
     /// Whether the camera's picture is sent, or the screen in its place.
-    var sendsVideo: Bool { (videoOn || isPresenting && !hasScreenSection) && !videoMuted && isShown }
+    var sendsVideo: Bool { (videoOn || isPresenting && !mayScreenBeBeside) && !videoMuted && isShown }
+
+    /// Ends the presenting, and with it the peer that sends the screen.
+    mutating func stopPresenting() {
+        (isPresenting, presentsAudio) = (false, false)
+        if screenPeer?.hasBegun == true { screenPeer = nil }
+    }
 
     var info: ParticipantInfo {
         ParticipantInfo(

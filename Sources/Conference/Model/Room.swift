@@ -236,15 +236,35 @@ struct Room: Sendable {
     ///
     /// - Parameter audio: whether its audio section carries the sound of the screen too.
     mutating func present(_ id: String, _ on: Bool, audio: Bool = false) throws(ConferenceError) {
-        if on { try require(.present, id) }
         let index = try index(id)
-        if on, !isPresented { presentings += 1 }
-        if on, !members[index].isPresenting {
+        guard on else { return members[index].stopPresenting() }
+        if members[index].screenPeer != nil {
+            throw .conflict("You present already, by WHIP: end that first.")
+        }
+        try beginPresenting(id)
+        members[index].presentsAudio = audio
+    }
+
+    /// Begins the presenting of a member, which presents already or not.
+    mutating func beginPresenting(_ id: String) throws(ConferenceError) {
+        try require(.present, id)
+        let index = try index(id)
+        if !isPresented { presentings += 1 }
+        if !members[index].isPresenting {
             presentations += 1
             members[index].presentOrder = presentations
         }
-        members[index].isPresenting = on
-        members[index].presentsAudio = on && audio
+        members[index].isPresenting = true
+    }
+
+    /// Changes one member by `body`, or throws and changes none.
+    mutating func change(
+        _ id: String, _ body: (inout Member) throws(ConferenceError) -> Void
+    ) throws(ConferenceError) {
+        let index = try index(id)
+        var member = members[index]
+        try body(&member)
+        members[index] = member
     }
 
     /// Sets the layout of the room.
@@ -320,9 +340,10 @@ struct Room: Sendable {
         case .stopScreen(let other):
             let index = try index(other)
             guard members[index].isPresenting else { return [] }
-            members[index].isPresenting = false
-            // The section of the camera carries the screen, until the client switches its camera on again.
-            if !members[index].hasScreenSection { members[index].videoOn = false }
+            // Without a picture beside it the section of the camera carries the screen, until the client switches its
+            // camera on again.
+            if !members[index].sendsScreenBeside { members[index].videoOn = false }
+            members[index].stopPresenting()
             return [(other, .asked(.stopScreen, by: id))]
         case .setVolume(let other, let volume):
             var change = ParticipantChange()
@@ -380,7 +401,7 @@ struct Room: Sendable {
         if let value = change.role {
             let old = members[index].role
             members[index].role = value
-            if value == .viewer { members[index].isPresenting = false }
+            if value == .viewer { members[index].stopPresenting() }
             // Who comes on stage has got what the hand was raised for.
             if old == .viewer, value != .viewer { members[index].hand = false }
             if old == .moderator, value != .moderator { appointModerator(except: id) }

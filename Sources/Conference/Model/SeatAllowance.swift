@@ -62,11 +62,13 @@ struct SeatAllowance: Sendable {
     }
 }
 
-/// One participant in the registry of all rooms.
+/// One participant in the registry of all rooms, or the peer of a participant's screen.
 struct Seat: Sendable {
     let room: String
     let client: JoinClient
     let life: SeatLife
+    /// The participant whose screen the peer sends; nil: the seat is a participant's.
+    var screenOf: String?
     var allowance = SeatAllowance()
     /// When its peer began to connect; nil: there is no peer, or it is connected.
     var halfOpenSince: Instant?

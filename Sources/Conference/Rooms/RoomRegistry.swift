@@ -11,6 +11,8 @@ final class RoomRegistry: Sendable {
     private struct State {
         var rooms: [String: HostedRoom] = [:]
         var seats: [String: Seat] = [:]
+        /// The peers of screens, by their participants.
+        var screens: [String: String] = [:]
         var capacity: Capacity
         var refusals = Refusals()
         var isDraining = false
@@ -24,6 +26,7 @@ final class RoomRegistry: Sendable {
         mutating func removeSeat(_ id: String) {
             endHalfOpen(id)
             guard let seat = seats.removeValue(forKey: id) else { return }
+            if let owner = seat.screenOf, screens[owner] == id { screens[owner] = nil }
             capacity.remove(.seats, of: seat.client)
             seat.life.end()
         }
@@ -90,7 +93,15 @@ final class RoomRegistry: Sendable {
     }
 
     func releaseSeat(of client: JoinClient) { state.withLock { $0.capacity.remove(.seats, of: client) } }
-    func add(_ seat: Seat, _ id: String) { state.withLock { $0.seats[id] = seat } }
+    func add(_ seat: Seat, _ id: String) {
+        state.withLock { state in
+            state.seats[id] = seat
+            if let owner = seat.screenOf { state.screens[owner] = id }
+        }
+    }
+
+    /// The peer of a participant's screen; nil: there is none.
+    func screenPeer(of participant: String) -> String? { state.withLock { $0.screens[participant] } }
 
     /// Counts a wait for admission, until `releaseWait`.
     func reserveWait(for client: JoinClient) throws(ConferenceError) {

@@ -73,14 +73,14 @@ final class RoomService: Sendable {
         let last = room.end(if: condition) { slot in
             // Before another room of this name can begin.
             tell(slot.feed.ended(slot.room, reason), of: slot.room)
-            registry.remove(room, seats: slot.room.members.map(\.id))
+            registry.remove(room, seats: slot.room.members.map(\.id) + slot.screens.keys)
+            for screen in slot.screens.values { control.post { screen.ended() } }
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
             for waiter in slot.waiters.values { endWait(waiter, .ended(reason)) }
         }
         guard let last else { return }
-        let members = last.room.members.map(\.id)
-        log.roomEnded(id, reason, participants: members.count)
-        for member in members { media.peers.leave(member) }
+        log.roomEnded(id, reason, participants: last.room.members.count)
+        for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
         if let recording = last.recording { recordings.finish(recording, last.engine) }
         last.engine.close()
@@ -119,8 +119,21 @@ final class RoomService: Sendable {
             if slot.room.settings.admit == .anyone, !slot.room.waiting.isEmpty {
                 endWaits(slot.room.admit(nil, at: MonotonicClock.now()), .admitted, &slot)
             }
+            endScreenPeers(&slot)
             publish(&slot, since: old)
             return result
+        }
+    }
+
+    // MARK: - Screens
+
+    /// Ends the peers of screens that are not of a member any more: it has left, presents no more, or has another one.
+    private func endScreenPeers(_ slot: inout RoomSlot) {
+        for (peer, screen) in slot.screens where slot.room.member(screen.participant)?.screenPeer?.id != peer {
+            slot.screens[peer] = nil
+            registry.removeSeat(peer)
+            media.peers.leave(peer)
+            control.post { screen.ended() }
         }
     }
 
@@ -240,7 +253,13 @@ final class RoomService: Sendable {
         let limits = slot.newLimits()
         if limits.isEmpty { return }
         for (id, limits) in limits {
-            media.peers.run(id) { host, now in host.setReceiveLimits(limits, of: id, at: now) }
+            var own = limits
+            if let screen = slot.room.member(id)?.screenPeer?.id {
+                own.screen = SenderLimit(rate: .zero)
+                let its = SenderLimits(camera: limits.screen)
+                media.peers.run(screen) { host, now in host.setReceiveLimits(its, of: screen, at: now) }
+            }
+            media.peers.run(id) { [own] host, now in host.setReceiveLimits(own, of: id, at: now) }
         }
     }
 

@@ -19,7 +19,15 @@ struct RoomSlot {
         let decided: @Sendable (WaitingEnd) -> Void
     }
 
+    /// The peer of a participant's screen.
+    struct ScreenListener {
+        let participant: String
+        let ended: @Sendable () -> Void
+    }
+
     var room: Room
+    /// By the ids of the peers.
+    var screens: [String: ScreenListener] = [:]
     /// By the ids of their waits.
     var waiters: [String: Waiter] = [:]
     /// Decides when the members are announced.

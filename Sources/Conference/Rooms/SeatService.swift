@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Peer
 import RoomMedia
 import Threads
 
@@ -84,8 +85,12 @@ final class SeatService: Sendable {
         slot.firstGuest = slot.isUnused ? (id, slot.isReserved) : nil
         slot.isReserved = false
         slot.isUnused = false
-        _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers] source in
-            peers.run(id) { $0.requestKeyframe(from: id, of: source, at: $1) }
+        _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers, registry] source in
+            if source == .screen, let peer = registry.screenPeer(of: id) {
+                peers.run(peer) { $0.requestKeyframe(from: peer, of: .camera, at: $1) }
+            } else {
+                peers.run(id) { $0.requestKeyframe(from: id, of: source, at: $1) }
+            }
         }
         slot.listeners[id] = RoomSlot.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
@@ -146,9 +151,38 @@ final class SeatService: Sendable {
         return room.id
     }
 
+    /// Adds a peer that sends a participant's screen. Returns the peer's id.
+    ///
+    /// - Parameter ended: called once the peer has ended for whatever reason, on the control thread.
+    func addScreenPeer(
+        of participant: String, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> String {
+        let id = RandomToken.make(12)
+        // Each one costs the room a change, and the server a connection.
+        try registry.allow(.offer, participant, at: MonotonicClock.now())
+        try registry.reserveSeat(for: client)
+        do throws(ConferenceError) {
+            try rooms.change(room) { slot throws(ConferenceError) in
+                try slot.room.addScreenPeer(id, of: participant, at: MonotonicClock.now())
+                slot.screens[id] = RoomSlot.ScreenListener(participant: participant, ended: ended)
+                registry.add(Seat(room: room, client: client, life: SeatLife(), screenOf: participant), id)
+            }
+        } catch {
+            registry.releaseSeat(of: client)
+            throw error
+        }
+        return id
+    }
+
     // MARK: - Leaving
 
     func leave(_ id: String, _ reason: LeaveReason) {
+        if let owner = registry.seat(id)?.screenOf {
+            _ = try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
+                slot.room.removeScreenPeer(id, of: owner)
+            }
+            return
+        }
         let room: String? =
             try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
                 rooms.notify(slot, id, .left(reason))
@@ -204,7 +238,11 @@ final class SeatService: Sendable {
     // MARK: - Events of media (on the control thread)
 
     func mediaChanged(_ participant: String, _ isConnected: Bool, since: Instant) {
+        let owner = registry.seat(participant)?.screenOf
         _ = try? rooms.changeRoom(of: participant) { slot throws(ConferenceError) in
+            if let owner {
+                return slot.room.screenPeer(participant, of: owner, isConnected: isConnected, at: since)
+            }
             slot.room.media(participant, isConnected: isConnected, at: since)
             rooms.notify(slot, participant, .connection(isConnected))
         }
@@ -216,12 +254,12 @@ final class SeatService: Sendable {
     /// - Parameter why: a sentence for the log; nil where the peer closed the connection.
     func mediaEnded(_ participant: String, _ reason: LeaveReason, _ why: String?) {
         registry.endHalfOpen(participant)
-        guard let room = registry.room(of: participant), let member = room.read({ $0.room.member(participant) }) ?? nil
-        else { return }
+        guard let room = registry.room(of: participant) else { return }
         if let why {
             statistics.countFailedPeer(reason)
             log.peerFailed(participant, room: room.id, reason, why: why)
         }
+        guard let member = room.read({ $0.room.member(participant) }) ?? nil else { return leave(participant, reason) }
         if !member.staysWithoutMedia || reason == .overBudget { leave(participant, reason) }
     }
 
@@ -232,7 +270,7 @@ final class SeatService: Sendable {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {
             let isOver = room.read { slot in
-                expired += slot.room.expired(at: now)
+                expired += slot.room.expired(at: now) + slot.room.expiredScreenPeers(at: now)
                 if isAbandoned(slot, at: now) { abandoned.append(room.id) }
                 return slot.remembersMeeting && isEmpty(slot, at: now)
             }

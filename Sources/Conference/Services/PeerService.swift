@@ -51,11 +51,23 @@ final class PeerService: Sendable {
         var media: MediaPreferences
         var chatChannel: String?
         var limits: SenderLimits?
-        var isViewer: Bool
+        var directions: Directions
         var maySendMessages: Bool
         var life: SeatLife
         /// Whether this request counted the seat as half open.
         var beginsToConnect = false
+    }
+
+    /// What a peer may do, as the server's side has it.
+    private struct Directions {
+        var audio = Direction.sendReceive
+        var video = Direction.sendReceive
+        /// Whether the peer may send a screen beside its video.
+        var acceptsScreen = true
+
+        static let participant = Directions()
+        static let viewer = Directions(audio: .sendOnly, video: .sendOnly)
+        static let screen = Directions(audio: .inactive, video: .receiveOnly, acceptsScreen: false)
     }
 
     /// - Parameter connects: the request creates a peer, or connects it again.
@@ -63,7 +75,8 @@ final class PeerService: Sendable {
         let now = MonotonicClock.now()
         guard let seat = registry.seat(id), let room = registry[seat.room] else { throw .participantNotFound(id) }
         let plan = try room.read { slot throws(ConferenceError) in
-            guard let intake = slot.engine.intake(id), let member = slot.room.member(id) else {
+            let owner = seat.screenOf ?? id
+            guard let intake = slot.engine.intake(owner), let member = slot.room.member(owner) else {
                 throw .participantNotFound(id)
             }
             try registry.allow(.offer, id, at: now)
@@ -71,9 +84,16 @@ final class PeerService: Sendable {
                 engine: slot.engine, intake: intake,
                 media: slot.listeners[id]?.media ?? MediaPreferences(), chatChannel: slot.listeners[id]?.chatChannel,
                 limits: slot.limits[id],
-                isViewer: member.kind == .viewer,
+                directions: member.kind == .viewer ? .viewer : .participant,
                 maySendMessages: member.maySendMessages, life: seat.life)
-            if connects, !member.isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
+            var isConnected = member.isConnected
+            if seat.screenOf != nil {
+                guard let peer = member.screenPeer, peer.id == id else { throw .participantNotFound(id) }
+                isConnected = peer.hasBegun && peer.lostAt == nil
+                (plan.intake, plan.directions, plan.maySendMessages) = (intake.ofScreenPeer, .screen, false)
+                plan.limits = slot.limits[owner].map { SenderLimits(camera: $0.screen) }
+            }
+            if connects, !isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
             return plan
         }
         guard let plan else { throw .participantNotFound(id) }
@@ -172,6 +192,18 @@ final class PeerService: Sendable {
         }
     }
 
+    /// Takes a candidate line of the client. Without a line, or beyond the allowance, it does nothing.
+    func addCandidate(_ line: String?, of id: String) {
+        guard let line, !line.isEmpty,
+            (try? registry.allow(.candidate, id, at: MonotonicClock.now())) != nil
+        else { return }
+        loops.run(id) { host, now in
+            guard let seat = host.seat(id) else { return }
+            host.charging(seat) { seat.peer.addRemoteCandidate(line, at: now) }
+            host.touch(seat)
+        }
+    }
+
     /// Exchanges new ICE credentials without an offer (RFC 9725 §4.3.3).
     func restartICE(_ id: String, ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
         try registry.allow(.offer, id, at: MonotonicClock.now())
@@ -208,12 +240,12 @@ final class PeerService: Sendable {
 
     /// Makes a connection for one participant. Called on the loop.
     private func makePeer(_ plan: Plan, at now: Instant) throws(ConferenceError) -> PeerConnection {
-        let (isViewer, media) = (plan.isViewer, plan.media)
+        let media = plan.media
         var settings = PeerConfiguration(role: .server)
         settings.candidates = candidates
-        settings.audio = isViewer ? .sendOnly : .sendReceive
-        settings.video = isViewer ? .sendOnly : .sendReceive
-        settings.acceptsScreen = true
+        settings.audio = plan.directions.audio
+        settings.video = plan.directions.video
+        settings.acceptsScreen = plan.directions.acceptsScreen
         settings.videoCodecs =
             media.videoCodecs?.filter(configuration.video.codecs.contains) ?? configuration.video.codecs
         settings.isCompactOffer = media.isCompactOffer
@@ -234,6 +266,11 @@ final class PeerService: Sendable {
         if let host = loops.host(of: id) {
             statistics = try await loops.result(on: host) { host, now in
                 .success(host.seat(id).map { ParticipantStatistics(of: $0, at: now) } ?? ParticipantStatistics())
+            }
+        }
+        if let screen = registry.screenPeer(of: id), let host = loops.host(of: screen) {
+            statistics.receivedScreen = try await loops.result(on: host) { host, now in
+                .success(host.seat(screen).map { ParticipantStatistics(of: $0, at: now).receivedVideo })
             }
         }
         if let intake {

@@ -10,7 +10,7 @@ import Threads
 /// connection.
 final class WHIPEndpoint: Sendable {
     private struct Session {
-        var seat: any ConferenceSeat
+        var seat: any MediaSeat
         var path: String
         /// The client's ICE user fragment, by which a restart differs from a trickle.
         var ufrag: String
@@ -66,18 +66,36 @@ final class WHIPEndpoint: Sendable {
         }
         let offer = String(decoding: try await asked.body(upTo: sdpLimit), as: UTF8.self)
         guard offer.hasPrefix("v=0") else { throw APIError(.badSDP, "the body is no SDP: it must begin with v=0") }
-        let request = try self.request(direction, room, asked)
+        let screen = direction == .whip ? try asked.query("screen").map { try claim(of: $0, asked) } : nil
+        let request =
+            screen == nil
+            ? try self.request(direction, room, asked)
+            : joins.request(room: room, name: "Screen", from: asked.source.client)
         do {
             return try await joins.enter(request, as: direction.family) {
-                try await admit(request, direction, asked.bearer ?? asked.query("token"))
+                // The secret of a seat, which is checked with the room, is all that a screen needs.
+                screen == nil ? try await admit(request, direction, asked.bearer ?? asked.query("token")) : request
             } join: { request in
-                try await enter(request, direction, offer)
+                try await enter(request, direction, offer, screen: screen)
             }
         } catch let refusal {
             // RFC 9725 §4.2: the status for a well-formed offer without a common codec.
             throw refusal.code == .noCommonCodec
                 ? APIError(refusal.code, refusal.message, status: .notAcceptable) : APIError(refusal)
         }
+    }
+
+    /// The proof that the request comes from the participant whose screen it sends: the secret of its seat, alone or as
+    /// `ID.SECRET`.
+    private func claim(of participant: String, _ asked: RouteRequest) throws(APIError) -> ResumeClaim {
+        guard let bearer = asked.bearer else {
+            throw APIError(
+                .unauthorized,
+                "this needs Authorization: Bearer with the secret of joined.you.resume of the participant whose screen it is"
+            )
+        }
+        let secret = bearer.hasPrefix(participant + ".") ? String(bearer.dropFirst(participant.count + 1)) : bearer
+        return ResumeClaim(id: participant, secret: secret)
     }
 
     private func request(_ direction: Direction, _ room: String, _ asked: RouteRequest) throws(APIError) -> JoinRequest
@@ -116,17 +134,16 @@ final class WHIPEndpoint: Sendable {
         return admitted
     }
 
-    private func enter(_ request: JoinRequest, _ direction: Direction, _ offer: String) async throws(ConferenceError)
-        -> Response
-    {
+    /// - Parameter screen: the seat of the participant whose screen is sent; nil: the session gets a seat of its own.
+    private func enter(
+        _ request: JoinRequest, _ direction: Direction, _ offer: String, screen: ResumeClaim?
+    ) async throws(ConferenceError) -> Response {
         var random = SystemRandomNumberGenerator()
         let id = (0..<2).map { _ in hex(random.next()) }.joined()
         sessions.withLock { $0[id] = .starting }
-        let seat: any ConferenceSeat
-        do {
-            seat = try joins.conference.seat(request) { [weak self] event in
-                if case .left = event.event { self?.end(id) }
-            }
+        let seat: any MediaSeat
+        do throws(ConferenceError) {
+            seat = try take(request, screen) { [weak self] in self?.end(id) }
         } catch {
             removeSession(id)
             throw error
@@ -157,6 +174,15 @@ final class WHIPEndpoint: Sendable {
         }
         return Response(
             status: .created, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer.text)))
+    }
+
+    private func take(
+        _ request: JoinRequest, _ screen: ResumeClaim?, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> any MediaSeat {
+        if let screen {
+            return try joins.conference.screen(of: screen, in: request.room, for: request.client, ended: ended)
+        }
+        return try joins.conference.seat(request) { event in if case .left = event.event { ended() } }
     }
 
     private func end(_ id: String) {

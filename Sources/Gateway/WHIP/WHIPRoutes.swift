@@ -9,7 +9,13 @@ extension RouteTable {
             let isWhip = direction == .whip
             let parameters: [RouteDescription.Parameter] =
                 isWhip
-                ? [.query("name", "The name to show.")]
+                ? [
+                    .query("name", "The name to show."),
+                    .query(
+                        "screen",
+                        "A participant's id: the session sends the screen of that participant, beside its camera. Needs "
+                            + "Authorization: Bearer with the secret of the participant's joined.you.resume."),
+                ]
                 : [
                     .query("name", "The viewer's name."),
                     .query("as", "A participant's id: that participant's own mix."),

@@ -58,11 +58,29 @@ protocol ConferenceService: Sendable {
     ) throws(ConferenceError) -> any ConferenceSeat
     /// The seat of a client beside the endpoint that holds it: for what the client asks for elsewhere.
     func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat
+    /// A connection that sends the screen of the client with this seat. `ended` is called once, on a thread of the
+    /// conference.
+    func screen(
+        of claim: ResumeClaim, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> any MediaSeat
 }
 
-/// A participant's seat in a room, as an endpoint holds it for its client: `Participant`, or a test's fake.
-protocol ConferenceSeat: Sendable {
+/// A media connection, as an endpoint without other signalling holds it for its client: a seat, or the sender of a
+/// participant's screen.
+protocol MediaSeat: Sendable {
     var id: String { get }
+
+    func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
+    func addCandidate(_ line: String?)
+    func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart
+    func leave(_ reason: LeaveReason)
+    func withdraw()
+}
+
+extension ScreenSender: MediaSeat {}
+
+/// A participant's seat in a room, as an endpoint holds it for its client: `Participant`, or a test's fake.
+protocol ConferenceSeat: MediaSeat {
     var room: String { get }
     var resumeSecret: String { get }
     /// nil once the participant has left.
@@ -79,11 +97,8 @@ protocol ConferenceSeat: Sendable {
     /// The latest public messages of the room's chat, the oldest first.
     var chatHistory: [ChatMessage] { get }
 
-    func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
     func makeOffer(restartsICE: Bool) async throws(ConferenceError) -> String
     func accept(answer: String) async throws(ConferenceError)
-    func addCandidate(_ line: String?)
-    func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart
     func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)
     func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
     func setView(_ name: String) throws(ConferenceError)
@@ -94,8 +109,6 @@ protocol ConferenceSeat: Sendable {
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
     func recordings() throws(ConferenceError) -> [RecordingInfo]
-    func leave(_ reason: LeaveReason)
-    func withdraw()
     func signallingLost()
 }
 
@@ -116,6 +129,12 @@ extension Conference: ConferenceService {
 
     func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat {
         try participant(claim.id, secret: claim.secret, in: room)
+    }
+
+    func screen(
+        of claim: ResumeClaim, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> any MediaSeat {
+        try sendScreen(of: claim.id, secret: claim.secret, in: room, for: client, ended: ended)
     }
 }
 

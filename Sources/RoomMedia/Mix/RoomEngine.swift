@@ -46,6 +46,11 @@ package struct Intake: Sendable {
     let audioDelay: AudioDelay
 
     var pictures: [VideoIntake] { [video, screen] }
+
+    /// The intake of the participant's second peer, which sends the screen as its only video.
+    package var ofScreenPeer: Intake {
+        Intake(video: screen, screen: screen, inbox: AudioInbox(), statistics: statistics, audioDelay: AudioDelay())
+    }
 }
 
 /// The media of one room: intakes, views with their renditions, and its share of the two clocks.

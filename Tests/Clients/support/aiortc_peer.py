@@ -201,11 +201,12 @@ class AiortcPeer:
 class HTTPPeer(AiortcPeer):
     """The participant over WHIP (or WHEP): without a signalling connection it receives no tiles, so tests set them."""
 
-    async def join(self, door="whip", query=""):
+    async def join(self, door="whip", query="", bearer=None):
         await self.prepare()
         path = f"/{door}/{self.room}?name={self.name}{query}"
         sdp = self.pc.localDescription.sdp.encode()
-        status, self.headers, body = await asyncio.to_thread(self.server.request, "POST", path, sdp, {"Content-Type": "application/sdp"})
+        headers = {"Content-Type": "application/sdp", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
+        status, self.headers, body = await asyncio.to_thread(self.server.request, "POST", path, sdp, headers)
         if status != 201:
             raise RuntimeError(f"POST {path}: {status} {body!r}")
         self.session = self.headers["Location"]

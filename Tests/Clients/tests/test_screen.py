@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from support.aiortc_peer import AiortcPeer, ColourTrack
+from support.aiortc_peer import AiortcPeer, ColourTrack, HTTPPeer
 from support.browser import Chromium, Firefox
 from support.media import TONES, colour_at, nearest_colour, tone_level
 from support.page import Page
@@ -260,6 +260,64 @@ def test_screen_and_camera_of_two_presenters(server):
         finally:
             await asyncio.gather(ada.close(), bo.close(), cy.close(), return_exceptions=True)
     asyncio.run(asyncio.wait_for(run(), 90))
+
+
+@pytest.mark.usefixtures("good_line")
+def test_a_screen_by_whip_is_a_second_picture_of_its_participant(server):
+    """By aiortc: the screen appears with the session, another session takes its place, and it goes with `DELETE`, with the participant's own
+    word, and with the participant. Other secrets get 401, without a word about who is there."""
+    async def run():
+        ada = await Presenter(server, "whip", "Ada", "red", TONES[0], "blue", screens=0).join()
+        cy = await AiortcPeer(server, "whip", "Cy", "green", TONES[2]).join()
+        sessions = []
+
+        async def share(colour, codec="VP8", who=ada.id, bearer=ada.resume["secret"], room="whip"):
+            sessions.append(HTTPPeer(server, room, "Screen", colour, TONES[3], codec, direction="sendonly"))
+            return await sessions[-1].join(query=f"&screen={who}", bearer=bearer)
+        try:
+            cameras = {(ada.id, "camera"): "red", (cy.id, "camera"): "green"}
+            await shown(cy, cameras)
+            refused = set()
+            for options in ({"bearer": "wrong"}, {"who": "nobody"}, {"room": "none"}, {"who": cy.id}, {"bearer": None}):
+                with pytest.raises(RuntimeError, match=": 401") as failure:
+                    await share("blue", **options)
+                refused.add(str(failure.value).split(": 401")[1])
+            assert len(refused) == 2, f"one answer to wrong secrets, one without any: {refused}"
+            await share("yellow")
+            tiles = await shown(cy, cameras | {(ada.id, "screen"): "yellow"})
+            assert size(tiles[(ada.id, "screen")]) > 4 * size(tiles[(ada.id, "camera")])
+            assert [(person["name"], person["presenting"]) for person in cy.participants] == [("Ada", True), ("Cy", False)]
+            received = (await asyncio.to_thread(server.json, "GET", f"/api/rooms/whip/participants/{ada.id}/stats"))["received"]
+            assert received["screen"]["frames"] > 0 and received["video"]["frames"] > 0, received
+            await ada.present(True)
+            assert "by WHIP" in (await eventually_error(ada))["message"]
+
+            first = sessions[-1]
+            await share("magenta", "H264", bearer=f"{ada.id}.{ada.resume['secret']}")
+            await shown(cy, cameras | {(ada.id, "screen"): "magenta"})
+            assert (await asyncio.to_thread(server.request, "DELETE", first.session))[0] == 404
+            assert (await asyncio.to_thread(server.request, "DELETE", sessions[-1].session))[0] == 200
+            await shown(cy, cameras)
+            await share("yellow")
+            await shown(cy, cameras | {(ada.id, "screen"): "yellow"})
+            await ada.present(False)
+            await shown(cy, cameras)
+            assert (await asyncio.to_thread(server.request, "DELETE", sessions[-1].session))[0] == 404
+            await share("yellow")
+            await shown(cy, cameras | {(ada.id, "screen"): "yellow"})
+            await ada.leave()
+            await shown(cy, {(cy.id, "camera"): "green"})
+        finally:
+            await asyncio.gather(ada.close(), cy.close(), *(session.close() for session in sessions), return_exceptions=True)
+    asyncio.run(asyncio.wait_for(run(), 90))
+
+
+async def eventually_error(peer, timeout=5):
+    deadline = time.monotonic() + timeout
+    while not (errors := [message for message in peer.messages if message["type"] == "error"]):
+        assert time.monotonic() < deadline, "no error came"
+        await asyncio.sleep(0.05)
+    return errors[-1]
 
 
 @pytest.mark.usefixtures("good_line")

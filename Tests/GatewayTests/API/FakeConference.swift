@@ -211,6 +211,16 @@ final class FakeConference: ConferenceService {
         return FakeSeat(conference: self, request: JoinRequest(room: room, name: "Bob"))
     }
 
+    func screen(
+        of claim: ResumeClaim, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> any MediaSeat {
+        let seat = try seat(of: claim, in: room)
+        if let error = state.withLock({ $0.joinError }) { throw error }
+        note("screen of \(claim.id)")
+        state.withLock { $0.events.append { event in if case .left = event.event { ended() } } }
+        return seat
+    }
+
     private struct FakeSeat: ConferenceSeat {
         let conference: FakeConference
         let request: JoinRequest
