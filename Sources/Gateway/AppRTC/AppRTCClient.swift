@@ -16,11 +16,17 @@ final class AppRTCClient: Sendable {
     private struct State {
         var session = AppRTCSession()
         var seat: (any ConferenceSeat)?
+        /// What the client sent while it waits to be let in: its newest offer, and candidates.
+        var held: [AppRTCMessage] = []
         var connection: WebSocketConnection?
         var timer: (deadline: Instant, task: Task<Void, Never>)?
     }
 
+    /// The most candidates that wait for the seat.
+    private static let mostHeld = 64
+
     private let state = Guarded(State())
+    private let joining = Guarded<Task<Void, Never>?>(nil)
     /// Called once, when the session is over.
     private let onEnd: @Sendable (AppRTCClient) -> Void
 
@@ -37,13 +43,43 @@ final class AppRTCClient: Sendable {
     /// The client's seat; nil before the join is complete and after the session's end.
     var seat: (any ConferenceSeat)? { state.withLock { $0.session.isOver ? nil : $0.seat } }
 
-    /// Takes the seat of a complete join. Returns false if the seat has ended meanwhile.
-    func take(_ seat: any ConferenceSeat) -> Bool {
+    /// Keeps the task of the join, which ends with the client.
+    func join(_ task: Task<Void, Never>) {
+        joining.withLock { $0 = task }
+        if state.withLock({ $0.session.isOver }) { task.cancel() }
+    }
+
+    /// The client waits to be let in.
+    func waits() {
         state.withLock { state in
-            guard !state.session.isOver else { return false }
-            state.seat = seat
-            state.session.seated(at: MonotonicClock.now())
+            state.session.accepted(at: MonotonicClock.now())
             setTimer(&state)
+        }
+    }
+
+    /// Takes the seat of a complete join. Returns what the client sent while it waited; nil if the client or the seat
+    /// has gone meanwhile.
+    func take(_ seat: any ConferenceSeat) -> [AppRTCMessage]? {
+        state.withLock { state in
+            guard !state.session.isOver else { return nil }
+            state.seat = seat
+            state.session.accepted(at: MonotonicClock.now())
+            setTimer(&state)
+            defer { state.held = [] }
+            return state.held
+        }
+    }
+
+    /// Keeps an offer or a candidate for the seat. Returns false where the seat is there.
+    func hold(_ message: AppRTCMessage) -> Bool {
+        state.withLock { state in
+            guard state.seat == nil else { return false }
+            if case .offer = message {
+                state.held.removeAll { if case .offer = $0 { true } else { false } }
+                state.held.insert(message, at: 0)
+            } else if !state.session.isOver, state.held.count < Self.mostHeld {
+                state.held.append(message)
+            }
             return true
         }
     }
@@ -85,7 +121,9 @@ final class AppRTCClient: Sendable {
         for action in actions {
             switch action {
             case .leave(let reason): state.withLock { $0.seat }?.leave(reason)
-            case .end: onEnd(self)
+            case .end:
+                joining.withLock { $0 }?.cancel()
+                onEnd(self)
             case .send, .close: break
             }
         }

@@ -88,25 +88,48 @@ final class AppRTCEndpoint: FamilyEndpoint {
     }
 
     private func seated(_ asked: RouteRequest) async throws(Refusal) -> JSONValue {
-        let room = asked.parameter("room")
-        guard Names.isRoom(room) else { throw Refusal(.badMessage, "a room's id is \(Names.roomRule)") }
-        let client = clients.add(room: room, address: asked.source.client)
+        let name = AppRTCRoomName(asked.parameter("room"))
+        guard Names.isRoom(name.room) else { throw Refusal(.badMessage, "a room's id is \(Names.roomRule)") }
+        let client = clients.add(room: name.text, address: asked.source.client)
         var request = joins.request(
-            room: room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))",
+            room: name.room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))",
             from: asked.source.client)
-        request.pin = asked.query("pin")
+        request.pin = asked.query("pin") ?? name.pin
         do throws(Refusal) {
-            let seat = try await joins.join(request, as: .appRTC, token: asked.bearer ?? asked.query("token")) {
-                [weak client] shared in
-                client?.step { $0.handleEvent(shared.event, at: MonotonicClock.now()) }
-            }.seat
-            guard client.take(seat) else { throw Refusal(.conflict, "the call has ended") }
+            try await join(request, token: asked.bearer ?? asked.query("token"), client)
         } catch {
             clients.remove(client)
             throw error
         }
         return parameters(asked, key: "\(client.id)-\(client.secret)").joined(
-            AppRTCParameters.Client(id: client.id, room: room, link: link(to: room, asked)))
+            AppRTCParameters.Client(id: client.id, room: name.text, link: link(to: name.room, asked)))
+    }
+
+    /// Joins for a client. Returns when the client has its seat, or waits to be let in: then the seat follows, and the
+    /// answer to the client's offer with it.
+    private func join(_ request: JoinRequest, token: String?, _ client: AppRTCClient) async throws(Refusal) {
+        let (outcomes, outcome) = AsyncStream<Refusal?>.makeStream()
+        client.join(
+            Task { [joins, weak self] in
+                do throws(Refusal) {
+                    let seat = try await joins.joinWhenLetIn(request, as: .appRTC, token: token) {
+                        client.waits()
+                        outcome.yield(nil)
+                    } events: { [weak client] shared in
+                        client?.step { $0.handleEvent(shared.event, at: MonotonicClock.now()) }
+                    }
+                    guard let held = client.take(seat) else {
+                        seat.withdraw()
+                        throw Refusal(.conflict, "the call has ended")
+                    }
+                    outcome.yield(nil)
+                    for message in held { try? await self?.perform(message, seat, client) }
+                } catch {
+                    outcome.yield(error)
+                    client.step { $0.refused() }
+                }
+            })
+        if let refusal = await outcomes.first(where: { _ in true }) ?? nil { throw refusal }
     }
 
     /// The page of a room. A web app at another address gets a page of its own site: it puts the link into its address
@@ -230,14 +253,25 @@ final class AppRTCEndpoint: FamilyEndpoint {
     /// Handles a client's message, whichever way it came. Returns when the answer to an offer is on its way.
     private func handle(_ bytes: [UInt8], of client: AppRTCClient) async throws {
         let message = try AppRTCMessage(bytes, sdpLimit: limits.sdpBytes)
-        guard let seat = client.seat else { return }
+        switch message {
+        case .offer, .candidate:
+            if client.hold(message) { return }
+            if let seat = client.seat { try await perform(message, seat, client) }
+        case .bye: client.step { $0.left() }
+        case .other: break
+        }
+    }
+
+    /// Answers an offer, or takes a candidate.
+    private func perform(
+        _ message: AppRTCMessage, _ seat: any ConferenceSeat, _ client: AppRTCClient
+    ) async throws(ConferenceError) {
         switch message {
         case .offer(let sdp):
             let answer = try await seat.offer(sdp)
             client.step { $0.answered(answer.text) }
         case .candidate(let line): seat.addCandidate(line)
-        case .bye: client.step { $0.left() }
-        case .other: break
+        case .bye, .other: break
         }
     }
 }

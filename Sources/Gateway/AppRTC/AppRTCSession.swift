@@ -56,10 +56,14 @@ struct AppRTCSession: Sendable {
 
     // MARK: The client
 
-    /// The join is complete: the client has its seat.
-    mutating func seated(at now: Instant) {
+    /// The client has its answer to the join: a seat, or a place among those who wait to be let in, of which it learns
+    /// nothing but that its offer is not answered yet.
+    mutating func accepted(at now: Instant) {
         if case .none = socket { socket = .absent(since: now, wasOpen: false) }
     }
+
+    /// The client was not let in, or has no seat for another reason.
+    mutating func refused() -> [Action] { end(.failed, bye: true) }
 
     /// Registers the client's WebSocket.
     mutating func registered() throws(AppRTCFault) -> [Action] {

@@ -38,28 +38,47 @@ final class JoinService: Sendable {
     /// The PIN in a family's field for tokens: where tokens mean nothing, a PIN is what people put there.
     func pin(inToken token: String?) -> String? { needsTokens ? nil : token }
 
-    /// Joins when it is the client's turn.
+    /// Joins a client of another family when it is its turn; where a moderator has to let it in, waits for that. The wait
+    /// ends with the task that waits.
     ///
     /// - Parameters:
     ///   - request: with the client's address.
-    ///   - asksRole: the client asks for `request.role`; otherwise it gets its token's.
+    ///   - waits: called where the client begins to wait.
     ///   - events: called in order, on a thread of the conference, which it must not block; the first call may come
     ///     before this returns.
-    /// - Returns: the seat, and the request as admitted: with the name and the role of the token.
-    func join(
-        _ request: JoinRequest, as family: ClientFamily, asksRole: Bool = false, token: String?,
+    func joinWhenLetIn(
+        _ request: JoinRequest, as family: ClientFamily, token: String?, waits: @Sendable () -> Void = {},
         events: @escaping @Sendable (SharedEvent) -> Void
-    ) async throws(Refusal) -> (seat: any ConferenceSeat, admitted: JoinRequest) {
+    ) async throws(Refusal) -> any ConferenceSeat {
         var request = request
         request.pin = request.pin ?? pin(inToken: token)
-        return try await enter(request, as: family) { [authorizer, request] in
-            try await authorizer.admit(request, asksRole: asksRole, token: token)
-        } join: { [conference] admitted in
-            (try conference.seat(admitted, events: events), admitted)
+        let (ends, end) = AsyncStream<WaitingEnd>.makeStream()
+        let outcome = try await joinOrWait(request, as: family, asksRole: false, token: token, events: events) {
+            end.yield($0)
+            end.finish()
+        }
+        switch outcome {
+        case .seated(let seat, _): return seat
+        case .waits(let id, let admitted):
+            waits()
+            // The stream has one value, which always comes: at the latest when the wait is stopped. Its task is none of
+            // this one's, whose end would end the stream before.
+            let decision = Task { await ends.first { _ in true } ?? .left }
+            let end = await withTaskCancellationHandler {
+                await decision.value
+            } onCancel: { [conference] in
+                conference.stopWaiting(id, in: admitted.room)
+            }
+            if let refusal = Refusal(end) {
+                // Who gives up has not been refused.
+                if end != .left { statistics.refused(refusal, admitted, family) }
+                throw refusal
+            }
+            return try join(admitted, after: id, as: family, events: events)
         }
     }
 
-    /// The result of a native client's join.
+    /// The result of a join of a client that can wait.
     enum Outcome: Sendable {
         /// With the request as admitted.
         case seated(any ConferenceSeat, JoinRequest)
@@ -67,15 +86,16 @@ final class JoinService: Sendable {
         case waits(String, JoinRequest)
     }
 
-    /// Joins likewise, for a native client, which can wait to be let in.
+    /// Joins when it is the client's turn, or begins to wait to be let in. The request comes back as admitted: with the
+    /// name and the role of the token.
     ///
     /// - Parameter decided: called once where the client waits, on a thread of the conference; the call may come before
     ///   this returns.
     func joinOrWait(
-        _ request: JoinRequest, asksRole: Bool, token: String?, events: @escaping @Sendable (SharedEvent) -> Void,
-        decided: @escaping @Sendable (WaitingEnd) -> Void
+        _ request: JoinRequest, as family: ClientFamily, asksRole: Bool, token: String?,
+        events: @escaping @Sendable (SharedEvent) -> Void, decided: @escaping @Sendable (WaitingEnd) -> Void
     ) async throws(Refusal) -> Outcome {
-        try await enter(request, as: .native) { [authorizer] in
+        try await enter(request, as: family) { [authorizer] in
             try await authorizer.admit(request, asksRole: asksRole, token: token)
         } join: { [conference] admitted in
             do throws(ConferenceError) {
@@ -89,17 +109,18 @@ final class JoinService: Sendable {
 
     /// Joins after a wait that ended well: the client had its turn when it began to wait.
     func join(
-        _ request: JoinRequest, after wait: String, events: @escaping @Sendable (SharedEvent) -> Void
+        _ request: JoinRequest, after wait: String, as family: ClientFamily,
+        events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(Refusal) -> any ConferenceSeat {
         var request = request
         request.admission = wait
         do {
             let seat = try conference.seat(request, events: events)
-            statistics.joined(.native)
+            statistics.joined(family)
             return seat
         } catch {
             let refusal = Refusal(error)
-            statistics.refused(refusal, request, .native)
+            statistics.refused(refusal, request, family)
             throw refusal
         }
     }

@@ -64,6 +64,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
             await perform(actions, client)
         }
         if let fault { count(fault, client) }
+        await client.endJoin()
         await perform(client.step { session, _ in session.disconnected() }, client)
         state.withLock { _ = $0.connections.removeValue(forKey: client.id) }
     }
@@ -99,7 +100,8 @@ final class RawTCPEndpoint: FamilyEndpoint {
     private func perform(_ actions: [RawTCPSession.Action], _ client: RawTCPConnection) async {
         for action in actions {
             switch action {
-            case .join(let login): await join(login, client)
+            // Heartbeats are answered meanwhile: a moderator may take minutes to let the client in.
+            case .join(let login): client.beginJoin { [weak self] in await self?.join(login, client) }
             case .makeOffer(let restartsICE): await makeOffer(restartsICE: restartsICE, client)
             case .accept(let sdp): await accept(sdp, client)
             case .candidate(let line): client.seat?.addCandidate(line)
@@ -160,7 +162,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
         request.media.videoCodecs = [.h264, .vp8]
         request.media.isCompactOffer = true
         request.chatsByAppChannel()
-        let (seat, _) = try await joins.join(request, as: .rawTCP, token: login.token) { [weak self] event in
+        let seat = try await joins.joinWhenLetIn(request, as: .rawTCP, token: login.token) { [weak self] event in
             if case .left(let reason) = event.event, let peer = key.end(reason) { self?.ended(peer, reason) }
         }
         let peer = state.withLock { state in

@@ -118,7 +118,7 @@ final class SignallingEndpoint: Sendable {
             }
             let (ends, end) = AsyncStream<WaitingEnd>.makeStream()
             let outcome = try await joins.joinOrWait(
-                request, asksRole: asksRole, token: token, events: events(of: client)
+                request, as: .native, asksRole: asksRole, token: token, events: events(of: client)
             ) {
                 end.yield($0)
                 end.finish()
@@ -153,7 +153,7 @@ final class SignallingEndpoint: Sendable {
         await perform(client.step { $0.waited(end) }, client)
         guard end == .admitted, client.isJoining else { return }
         do {
-            let seat = try joins.join(request, after: id, events: events(of: client))
+            let seat = try joins.join(request, after: id, as: .native, events: events(of: client))
             await enter(seat, Welcome(seat, request), client)
         } catch {
             await perform(client.step { $0.refused(error, wasResume: false) }, client)

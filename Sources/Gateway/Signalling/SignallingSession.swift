@@ -202,15 +202,10 @@ struct SignallingSession: Sendable {
         case .left, .ended(.draining):
             state = .over
             return [.close(.goingAway, reason: "draining")]
-        case .refused: return notAdmitted("A moderator did not let you in.")
-        case .timeout: return notAdmitted("Nobody has let you in: try again later.")
-        case .ended: return notAdmitted("The room has ended.")
+        case .refused, .timeout, .ended:
+            state = .outside
+            return Refusal(end).map { failed($0) } ?? []
         }
-    }
-
-    private mutating func notAdmitted(_ sentence: String) -> [Action] {
-        state = .outside
-        return failed(Refusal(.refused, sentence))
     }
 
     /// Whether the client is being joined.

@@ -11,18 +11,22 @@ final class SocketIOCalls: Sendable {
     private let book = Guarded(CallBook())
     /// Called for each chat message of a client's room.
     private let onChat: @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void
+    /// Called with a sentence of the server for a client that wants to join a room.
+    private let onNotice: @Sendable (SocketIOClient, _ room: String, _ text: String) -> Void
     private let now: @Sendable () -> Instant
 
     init(
         _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int,
         now: @escaping @Sendable () -> Instant = { MonotonicClock.now() },
-        onChat: @escaping @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void
+        onChat: @escaping @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void,
+        onNotice: @escaping @Sendable (SocketIOClient, _ room: String, _ text: String) -> Void
     ) {
         self.sessions = sessions
         self.joins = joins
         self.sdpLimit = sdpLimit
         self.now = now
         self.onChat = onChat
+        self.onNotice = onNotice
     }
 
     // MARK: Rings
@@ -107,7 +111,10 @@ final class SocketIOCalls: Sendable {
     private func perform(_ actions: [CallSession.Action], _ client: SocketIOClient) {
         for action in actions {
             switch action {
-            case .join(let room, let call): Task { await join(room, call, client) }
+            case .join(let room, let call):
+                let task = Task { await join(room, call, client) }
+                client.change { $0.joining = task }
+            case .giveUp: client.read { $0.joining }?.cancel()
             case .offer(let text, let call): Task { await answer(text, call, client) }
             case .candidate(let line): client.read { $0.seat }?.addCandidate(line)
             case .leave: client.takeSeat()?.leave(.left)
@@ -125,10 +132,12 @@ final class SocketIOCalls: Sendable {
     }
 
     private func join(_ room: String, _ call: Int, _ client: SocketIOClient) async {
-        let request = joins.request(room: room, name: client.user, from: client.address)
+        var request = joins.request(room: room, name: client.user, from: client.address)
+        request.pin = client.read { $0.pin.flatMap { $0.room == room ? $0.text : nil } }
         do {
-            let (seat, _) = try await joins.join(request, as: .socketIO, token: client.identity.token) {
-                [weak self, weak client] event in
+            let seat = try await joins.joinWhenLetIn(request, as: .socketIO, token: client.identity.token) {
+                onNotice(client, room, "A moderator has to let you in: please wait in the call.")
+            } events: { [weak self, weak client] event in
                 if let self, let client { self.handle(event.event, call, client) }
             }
             let actions: [CallSession.Action]? = client.change { state in
@@ -142,7 +151,13 @@ final class SocketIOCalls: Sendable {
         } catch {
             let actions = client.change { $0.call.refused(call) }
             perform(actions, client)
-            if !actions.isEmpty { left(room, client) }
+            guard !actions.isEmpty else { return }
+            if error.code == .pinRequired || error.code == .wrongPIN {
+                onNotice(client, room, "\(error.message) Write it here, then call again.")
+            } else if error.code == .refused {
+                onNotice(client, room, error.message)
+            }
+            left(room, client)
         }
     }
 

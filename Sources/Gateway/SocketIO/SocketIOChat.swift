@@ -24,7 +24,7 @@ final class SocketIOChat: Sendable {
         do {
             if let room = SocketIORooms.room(message.to) {
                 guard let seat = client.read({ $0.call.room == room ? $0.seat : nil }) else {
-                    tell(client, "Join the call of this room to write here: call \(message.to).", from: room)
+                    refuse(message, in: room, client)
                     throw ConferenceError.forbidden("not in the call")
                 }
                 stamp(&message, path: try await write(message, seat, client))
@@ -69,7 +69,21 @@ final class SocketIOChat: Sendable {
         return nil
     }
 
-    private func tell(_ client: SocketIOClient, _ text: String, from room: String) {
+    /// Tells a client that only those in the call write to the room. The apps have no field for a room's PIN, so what
+    /// may be one is kept for the client's call: whether it is is not told here, nor whether the room has one.
+    private func refuse(_ message: ChatEnvelope, in room: String, _ client: SocketIOClient) {
+        guard let text = message.text, RoomPIN(text) != nil else {
+            return tell(client, "Join the call of this room to write here: call \(message.to).", from: room)
+        }
+        client.change { $0.pin = (room, text) }
+        tell(
+            client,
+            "Nobody has read this: call \(message.to) to join. If it is the PIN of this room, the call will use it.",
+            from: room)
+    }
+
+    /// Writes to a client in the room's name.
+    func tell(_ client: SocketIOClient, _ text: String, from room: String) {
         var message = ChatEnvelope(from: SocketIORooms.user(room), to: client.user, text: text)
         stamp(&message, path: nil)
         deliver(message, to: client)

@@ -25,6 +25,8 @@ final class SocketIOEndpoint: FamilyEndpoint {
             sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes
         ) { client, seat, message in
             chat.said(message, in: seat, to: client)
+        } onNotice: { client, room, text in
+            chat.tell(client, text, from: room)
         }
         events = SocketIOEvents(sessions, calls: calls, chat: chat)
         accountRoutes = SocketIOAccountRoutes(

@@ -80,6 +80,7 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
             let pause = pace.withLock { $0.pause(after: message.count, at: MonotonicClock.now()) }
             if pause > .zero { try? await Task.sleep(for: pause) }
         }
+        await client.endJoin()
         state.withLock { state in
             state.seats.release(client.id)
             state.clients[client.id] = nil
@@ -91,7 +92,8 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
             switch action {
             // `WebRTCDemoConnection.step` has done these already, in one order with the conference's events.
             case .send, .close: break
-            case .join(let offer): await join(offer, client)
+            // The socket is read on meanwhile: a client that waits to be let in may go away.
+            case .join(let offer): client.beginJoin { [weak self] in await self?.join(offer, client) }
             case .offer(let sdp): await answer(sdp, client)
             case .candidate(let line): seat(of: client)?.addCandidate(line)
             }
@@ -156,7 +158,9 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         request.pin = target.pin
         request.chatsByAppChannel()
         let key = SeatKey<UInt64>()
-        let (seat, _) = try await joins.join(request, as: .webRTCDemo, token: target.token) { [weak self] event in
+        let seat = try await joins.joinWhenLetIn(request, as: .webRTCDemo, token: target.token) {
+            client.connection.mayStayOutside()
+        } events: { [weak self] event in
             if case .left(let reason) = event.event, let number = key.end(reason) { self?.ended(number, reason) }
         }
         let number = state.withLock { $0.seats.add(seat, target.room, fingerprints, holder: client.id) }
@@ -193,12 +197,22 @@ final class WebRTCDemoConnection: Sendable {
     let connection: WebSocketConnection
     let target: WebRTCDemoTarget
     private let session: Guarded<WebRTCDemoSession>
+    private let joining = Guarded<Task<Void, Never>?>(nil)
 
     init(id: UInt64, connection: WebSocketConnection, target: WebRTCDemoTarget, session: WebRTCDemoSession) {
         self.id = id
         self.connection = connection
         self.target = target
         self.session = Guarded(session)
+    }
+
+    func beginJoin(_ join: @escaping @Sendable () async -> Void) { joining.withLock { $0 = Task { await join() } } }
+
+    /// Ends a join that is not complete. Returns once nothing of it runs any more.
+    func endJoin() async {
+        let task = joining.withLock { $0 }
+        task?.cancel()
+        await task?.value
     }
 
     /// Runs a step of the session and sends its frames. Returns all actions; the caller performs the others.

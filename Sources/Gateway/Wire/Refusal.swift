@@ -26,6 +26,18 @@ struct Refusal: Error, Sendable, Equatable {
 }
 
 extension Refusal {
+    /// The refusal of a client that was not let in; nil where it was.
+    init?(_ end: WaitingEnd) {
+        switch end {
+        case .admitted: return nil
+        case .refused: self.init(.refused, "A moderator did not let you in.")
+        case .timeout: self.init(.refused, "Nobody has let you in: try again later.")
+        case .left: self.init(.conflict, "The wait has ended.")
+        case .ended(.draining): self.init(ConferenceError.draining)
+        case .ended: self.init(.refused, "The room has ended.")
+        }
+    }
+
     /// Converts an error of a join: a refusal, a `ConferenceError`, or an unexpected one.
     init(any error: any Error) {
         switch error {

@@ -200,7 +200,16 @@ final class FakeConference: ConferenceService {
         return "w1"
     }
 
-    func stopWaiting(_ id: String, in room: String) { note("stop waiting \(id)") }
+    func stopWaiting(_ id: String, in room: String) {
+        note("stop waiting \(id)")
+        decide(.left)
+    }
+
+    /// Ends the last wait.
+    func decide(_ end: WaitingEnd) { state.withLock { $0.waits.popLast() }?(end) }
+
+    /// The next joins have to wait, or not any more.
+    func makeWait(_ waits: Bool) { state.withLock { $0.joinError = waits ? .mustWait("r") : nil } }
 
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void

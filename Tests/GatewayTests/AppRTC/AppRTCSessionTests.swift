@@ -9,7 +9,7 @@ import Testing
 
     private func seated() -> AppRTCSession {
         var session = AppRTCSession()
-        session.seated(at: start)
+        session.accepted(at: start)
         return session
     }
 
@@ -142,7 +142,7 @@ import Testing
     @Test func `a seat that ends before the join is complete ends the session`() {
         var session = AppRTCSession()
         #expect(session.handleEvent(.left(.removed), at: start) == [.end])
-        session.seated(at: start)
+        session.accepted(at: start)
         #expect(session.isOver && session.deadline == nil)
     }
 

@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import HTTPTypes
 import JWTKit
+import TestSupport
 import Testing
 
 @testable import Conference
@@ -97,6 +98,44 @@ import Testing
         #expect(received[0].contains(#""from_user":"alice""#) && received[0].contains(#""msg_id":""#))
         let acknowledgement = try await poll(host, alice)
         #expect(acknowledgement.count == 1 && acknowledgement[0].hasPrefix(#"437[{"#))
+    }
+
+    @Test func `a call waits to be let in, with a word, and hanging up ends the wait`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        host.service.makeWait(true)
+        _ = try await post(host, alice, #"42["__join",{"room":"r"}]"#)
+        #expect(try await wait(host, alice, for: "A moderator has to let you in").contains("room_r"))
+        host.service.makeWait(false)
+        host.service.decide(.admitted)
+        _ = try await wait(host, alice, for: "_peers")
+        _ = try await post(host, alice, #"42["closeRoom"]"#)
+        host.service.makeWait(true)
+        _ = try await post(host, alice, #"42["__join",{"room":"r"}]"#)
+        _ = try await wait(host, alice, for: "A moderator has to let you in")
+        _ = try await post(host, alice, #"42["closeRoom"]"#)
+        #expect(await eventually { host.service.asked.contains("stop waiting w1") })
+        _ = try await post(host, alice, #"42["__join",{"room":"r"}]"#)
+        _ = try await wait(host, alice, for: "A moderator has to let you in")
+        host.service.decide(.refused)
+        _ = try await wait(host, alice, for: "_remove_peer")
+    }
+
+    @Test func `what is written to a room before the call may be its PIN`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        host.service.state.withLock { $0.joinError = .pinRequired("r") }
+        _ = try await post(host, alice, #"42["__join",{"room":"r"}]"#)
+        _ = try await wait(host, alice, for: "asks for a PIN")
+        host.service.state.withLock { $0.joinError = nil }
+        _ = try await post(host, alice, #"421["chat",{"to_user":"room_r","bodies":{"type":"txt","msg":"2718"}}]"#)
+        _ = try await wait(host, alice, for: "Nobody has read this")
+        for room in ["s", "r"] {
+            _ = try await post(host, alice, #"42["__join",{"room":"\#(room)"}]"#)
+            _ = try await wait(host, alice, for: "_peers")
+        }
+        #expect(host.service.state.withLock { $0.requests.map(\.pin) } == [nil, "2718"])
+        #expect(!host.service.asked.contains { $0.hasPrefix("chat") })
     }
 
     @Test func `a message to nobody is acknowledged`() async throws {

@@ -7,6 +7,8 @@ struct CallSession: Sendable {
     enum Action: Sendable, Equatable {
         /// Takes a seat; the result comes back by `joined` or `refused`. `call` tells one try from the next.
         case join(room: String, call: Int)
+        /// Ends a join that is not complete.
+        case giveUp
         /// Answers an offer; the result comes back by `answered` or `failed`.
         case offer(String, call: Int)
         case candidate(String)
@@ -84,9 +86,14 @@ struct CallSession: Sendable {
 
     /// The client has closed its call, or is gone.
     mutating func close() -> [Action] {
-        let hadSeat = isInside
+        let actions: [Action] =
+            switch state {
+            case .outside: []
+            case .joining: [.giveUp]
+            case .inside: [.leave]
+            }
         reset()
-        return hadSeat ? [.leave] : []
+        return actions
     }
 
     // MARK: From the conference

@@ -16,6 +16,9 @@ final class SocketIOClient: Sendable {
         var assembler: PacketAssembler
         var call = CallSession()
         var seat: (any ConferenceSeat)?
+        var joining: Task<Void, Never>?
+        /// What the client wrote to a room before its call there, which may be the room's PIN.
+        var pin: (room: String, text: String)?
         var allowance: SocketIOAllowance
         /// The number of the last event that the client was asked to acknowledge.
         var ack = 0
