@@ -16,6 +16,8 @@ public struct LayoutPreview: Hashable, Sendable {
     public var moderator: Int?
     /// For whom alone the picture is made, from 1.
     public var viewer: Int?
+    /// Whether tiles show names; nil: as the layout says.
+    public var names: Bool?
     /// The canvas, in pixels.
     public var width = 1280
     public var height = 720
@@ -36,9 +38,10 @@ public struct LayoutPreview: Hashable, Sendable {
     public func picture(of layout: Layout, text: TextRenderer = .shared) -> Picture {
         let compositor = Compositor(width: width, height: height, background: layout.background, text: text)
         compositor.style = layout.style
-        let arranged = layout.arrange(
+        var arranged = layout.arrange(
             (0..<people).map(member), canvasWidth: width, canvasHeight: height, previous: [],
             viewer: viewer.map(String.init))
+        if let names { for index in arranged.tiles.indices { arranged.tiles[index].showsName = names } }
         let words = PictureWords(room: "weekly", time: "09:41", date: "2026-01-15")
         let picture = compositor.compose(arranged, words: words) { id in
             let index = (Int(id) ?? 1) - 1

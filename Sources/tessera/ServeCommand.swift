@@ -44,7 +44,8 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             let level = try readLevel()
             let settings = try ConfigurationLoader.load(
-                file: try readFile(), environment: ProcessInfo.processInfo.environment, flags: flags)
+                file: try ConfigurationLoader.File(path: config), environment: ProcessInfo.processInfo.environment,
+                flags: flags)
             LoggingSystem.bootstrap { label in
                 var handler = StreamLogHandler.standardError(label: label)
                 handler.logLevel = level
@@ -63,21 +64,6 @@ struct ServeCommand: AsyncParsableCommand {
         throw ConfigurationFaults([
             ConfigurationFault(key: "--log-level", value: logLevel, what: "not allowed; allowed is " + levels)
         ])
-    }
-
-    private func readFile() throws(ConfigurationFaults) -> ConfigurationLoader.File? {
-        guard let config else { return nil }
-        do {
-            let text = try String(contentsOfFile: config, encoding: .utf8)
-            return ConfigurationLoader.File(name: config, text: text)
-        } catch {
-            let exists = FileManager.default.fileExists(atPath: config)
-            throw ConfigurationFaults([
-                ConfigurationFault(
-                    key: "--config", value: config,
-                    what: exists ? "cannot be read as UTF-8 text" : "there is no such file")
-            ])
-        }
     }
 }
 

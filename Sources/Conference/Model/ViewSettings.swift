@@ -105,6 +105,22 @@ extension RoomSettings {
         name == ViewSettings.main || name == ViewSettings.portrait || views[name] != nil
     }
 
+    /// A named view as a new room with these settings has it; nil: there is none of this name.
+    ///
+    /// - Parameters:
+    ///   - presenting: whether somebody presents there.
+    ///   - withOwnRules: the layouts with rules for presenting, which such a view keeps.
+    public func view(_ name: String, presenting: Bool, withOwnRules: Set<String>) -> ViewInfo? {
+        guard hasView(name) else { return nil }
+        let (format, own) = (format(ofView: name), views[name])
+        let shown = PresentingLayout(
+            current: presenting ? onPresent.layout.map { ($0, 1) } : nil, withOwnRules: withOwnRules
+        ).shown(PresentingLayout.Choice(layout: own?.layout ?? layout))
+        return ViewInfo(
+            shown: ShownLayout(name: shown, view: name), width: format.width, height: format.height,
+            framesPerSecond: format.framesPerSecond, names: own?.names, participants: 0)
+    }
+
     /// The view that recordings take.
     var recordedView: ViewID {
         ViewID(views[ViewSettings.recording] == nil ? ViewSettings.main : ViewSettings.recording)

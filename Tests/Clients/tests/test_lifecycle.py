@@ -10,6 +10,7 @@ import time
 
 import pytest
 import websockets
+from PIL import Image
 
 from support.people import pair
 from support.recorded import begin, decodes_cleanly, ended, is_whole, mended, path, plays, recorded_until_killed
@@ -186,6 +187,28 @@ def test_the_layout_command_checks_and_draws(tmp_path):
     for name in ("mine", "plain"):
         assert tessera("layout", "preview", name, "--people", "2", "-o", "out.png").returncode == 0
     assert tessera("layout", "preview", "no-such", "--people", "2", "-o", "out.png").returncode != 0
+    # A view of rooms has the size, the layout and the labels of the settings.
+    (tmp_path / "server.yaml").write_text(
+        "rooms: {layout: speaker, width: 640, height: 360, views: {wall: {layout: mine, width: 900, height: 300, names: false}}}\n")
+    sizes, pictures = {}, {}
+    for view in (["wall"], ["portrait"], ["main"], ["main", "--presentation"], ["wall", "mine"], ["wall", "single"]):
+        name, more = view[0], view[1:]
+        result = tessera("layout", "preview", *more, "--view", name, "--config", "server.yaml", "--people", "4", "-o", "out.png")
+        assert result.returncode == 0, result.stderr
+        pictures[" ".join(view)] = (tmp_path / "out.png").read_bytes()
+        sizes[" ".join(view)] = Image.open(tmp_path / "out.png").size
+    assert sizes["wall"] == (900, 300) and sizes["portrait"] == (360, 640) and sizes["main"] == (640, 360)
+    assert len(set(pictures.values())) == 5 and pictures["wall"] == pictures["wall mine"]
+    assert tessera("layout", "preview", "mine", "--size", "900x300", "--people", "4", "-o", "out.png").returncode == 0
+    assert (tmp_path / "out.png").read_bytes() != pictures["wall"], "the view leaves out the names"
+    result = tessera("layout", "preview", "--view", "no-such", "--config", "server.yaml", "--people", "4", "-o", "out.png")
+    assert result.returncode == 1 and "there is no view no-such in server.yaml; there are main, portrait, wall" in result.stderr
+    for arguments, status, words in [
+            (["--view", "wall"], 64, "--view needs --config"), (["mine", "--config", "server.yaml"], 64, "--config is for --view"),
+            ([], 64, "is missing"), (["--view", "wall", "--config", "server.yaml", "--portrait"], 64, "has a size of its own"),
+            (["--view", "wall", "--config", "none.yaml"], 78, "there is no such file")]:
+        result = tessera("layout", "preview", *arguments, "--people", "4", "-o", "out.png")
+        assert result.returncode == status and words in result.stderr, (arguments, result)
 
 
 def test_a_layout_file_that_changes_is_taken_up_and_a_broken_one_is_not(tmp_path):

@@ -27,6 +27,25 @@ struct RoomViewsTests {
         room.member(id).map { room.shown(room.view(of: $0)) }
     }
 
+    @Test("a view of the settings has its size and layout, and the one for presenting unless it has rules for that")
+    func configured() throws {
+        var settings = RoomSettings()
+        (settings.layout, settings.width, settings.height) = ("speaker", 640, 360)
+        var wall = ViewSettings()
+        (wall.layout, wall.width, wall.names) = ("stage", 900, false)
+        settings.views = ["wall": wall]
+        func view(_ name: String, presenting: Bool = false) -> ViewInfo? {
+            settings.view(name, presenting: presenting, withOwnRules: ["stage"])
+        }
+        let found = try #require(view("wall"))
+        #expect(found.shown.name == "stage" && (found.width, found.height) == (900, 360) && found.names == false)
+        #expect(view("wall", presenting: true)?.shown.name == "stage")
+        #expect(view("main")?.shown.name == "speaker" && view("main", presenting: true)?.shown.name == "presentation")
+        settings.onPresent = .off
+        #expect(view("main", presenting: true)?.shown.name == "speaker")
+        #expect(view("portrait")?.height == 640 && view("none") == nil)
+    }
+
     @Test("an own choice ends when it equals the view's layout, and drops pins of participants that left")
     func choices() throws {
         var room = try room(["a", "b", "c"])
