@@ -19,6 +19,9 @@ static const unsigned char main_js[] = {
 static const unsigned char address_js[] = {
 #embed "../Gateway/Web/address.js"
 };
+static const unsigned char avatar_js[] = {
+#embed "../Gateway/Web/avatar.js"
+};
 static const unsigned char call_js[] = {
 #embed "../Gateway/Web/call.js"
 };
@@ -136,6 +139,7 @@ static const struct web_asset assets[] = {
     ASSET("style.css", style_css),
     ASSET("main.js", main_js),
     ASSET("address.js", address_js),
+    ASSET("avatar.js", avatar_js),
     ASSET("call.js", call_js),
     ASSET("channel.js", channel_js),
     ASSET("chat.js", chat_js),

@@ -147,6 +147,12 @@ public final class Participant: Sendable {
         try await conference.chat.send(picture: bytes, by: id, in: room, to: other)
     }
 
+    /// Gives the participant the avatar of a PNG or JPEG file; nil takes it away.
+    public func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
+        try conference.seats.allow(.picture, id)
+        try await conference.setAvatar(file, of: id, in: room)
+    }
+
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
     /// Starts, pauses, resumes or stops the recording of the room. A stop completes in the background; the `recording`

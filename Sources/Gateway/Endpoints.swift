@@ -69,7 +69,7 @@ struct Endpoints: Sendable {
         table.addMeeting(conference, links: links)
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
-        table.addAvatars(conference)
+        table.addAvatars(conference, policy: access)
         table.addEvents(conference, readers: eventReaders, policy: access)
         table.addSignalling()
         table.addWHIP(whip)

@@ -11,7 +11,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
     case layout
     /// A view that no member of the room has yet, which needs a compositor and encoders.
     case view
-    /// A picture of the chat.
+    /// A picture of the chat, or the own avatar.
     case picture
     /// What moderators do: moderation of others, and settings of the room.
     case moderation

@@ -2,83 +2,85 @@ import Conference
 import HTTPTypes
 import Hummingbird
 
-/// The routes of avatars.
+/// The routes of avatars: those of participants, and stored ones, which tokens name by their claim `avatar`.
 extension RouteTable {
-    mutating func addAvatars(_ conference: any ConferenceService) {
-        let path = "/api/rooms/{room}/participants/{id}/avatar"
-        add(
-            Route(
-                .put, path, .admin,
-                RouteDescription(
-                    tag: "participants", summary: "Gives a participant an avatar, shown while no picture comes",
-                    body: ("image/*", ["type": "string", "contentMediaType": "image/*"]),
-                    answers: [.empty(204, "Taken: a PNG or JPEG file of at most 1 MiB and 16 megapixels.")],
-                    failures: [404, 413, 415, 503]),
-                bodyLimit: Avatars.maxBytes
-            ) { asked in
-                let room = try asked.room()
-                try await conference.setAvatar(
-                    try await asked.body(upTo: Avatars.maxBytes), of: asked.parameter("id"), in: room)
-                return Response(status: .noContent)
-            })
-        add(
-            Route(
-                .get, path, .insider,
-                RouteDescription(
-                    tag: "participants", summary: "A participant's avatar",
-                    answers: [.file("The picture, at most 256 pixels wide and high.", "image/png")],
-                    failures: [404, 503])
-            ) { asked in
-                .bytes(try await conference.avatar(of: asked.parameter("id"), in: try asked.room()), type: "image/png")
-            })
-        add(
-            Route(
-                .delete, path, .admin,
-                RouteDescription(
-                    tag: "participants", summary: "Takes a participant's avatar away",
-                    answers: [.empty(204, "Gone, or there was none.")], failures: [404])
-            ) { asked in
-                try await conference.setAvatar(nil, of: asked.parameter("id"), in: try asked.room())
-                return Response(status: .noContent)
-            })
-        addStoredAvatars(conference)
+    /// - Parameter policy: says whether a request comes from an administrator or from the participant itself.
+    mutating func addAvatars(_ conference: any ConferenceService, policy: AccessPolicy) {
+        addAvatar(
+            at: "/api/rooms/{room}/participants/{id}/avatar",
+            AvatarRoute(
+                writes: .seat, reads: .insider,
+                put: "Gives a participant an avatar, shown while no picture comes; by who sits there too",
+                get: "A participant's avatar",
+                answer: .file("The picture, at most 256 pixels wide and high.", "image/png"),
+                delete: "Takes a participant's avatar away; by who sits there too", failures: [404])
+        ) { asked, file in
+            let (room, id) = (try asked.room(), asked.parameter("id"))
+            if policy.isAdmin(asked) { return try await conference.setAvatar(file, of: id, in: room) }
+            try await conference.seat(of: try asked.seatClaim(), in: room).setAvatar(file)
+        } get: { asked in
+            .bytes(try await conference.avatar(of: asked.parameter("id"), in: try asked.room()), type: "image/png")
+        }
+        addAvatar(
+            at: "/api/avatars/{name}",
+            AvatarRoute(
+                writes: .admin, reads: .admin, put: "Stores an avatar for tokens with the claim avatar: NAME",
+                get: "A stored avatar", answer: .file("The file as it was stored, PNG or JPEG.", "image/*"),
+                delete: "Deletes a stored avatar", failures: [400, 404])
+        ) { asked, file in
+            let name = asked.parameter("name")
+            guard let file else { return try await conference.deleteStoredAvatar(name) }
+            try await conference.storeAvatar(file, as: name)
+        } get: { asked in
+            let file = try await conference.storedAvatar(asked.parameter("name"))
+            return .bytes(file, type: ChatPicture.Format(file)?.type ?? "image/png")
+        }
     }
 
-    /// Avatars that tokens name by their claim `avatar`.
-    private mutating func addStoredAvatars(_ conference: any ConferenceService) {
-        let path = "/api/avatars/{name}"
+    private struct AvatarRoute {
+        var writes: Access
+        var reads: Access
+        var put: String
+        var get: String
+        var answer: RouteDescription.Answer
+        var delete: String
+        /// Of all three requests.
+        var failures: [Int]
+    }
+
+    /// - Parameter set: takes the file; nil deletes.
+    private mutating func addAvatar(
+        at path: String, _ route: AvatarRoute, set: @escaping @Sendable (RouteRequest, [UInt8]?) async throws -> Void,
+        get: @escaping @Sendable (RouteRequest) async throws -> Response
+    ) {
         add(
             Route(
-                .put, path, .admin,
+                .put, path, route.writes,
                 RouteDescription(
-                    tag: "participants", summary: "Stores an avatar for tokens with the claim avatar: NAME",
+                    tag: "participants", summary: route.put,
                     body: ("image/*", ["type": "string", "contentMediaType": "image/*"]),
-                    answers: [.empty(204, "Stored: a PNG or JPEG file of at most 1 MiB and 16 megapixels.")],
-                    failures: [400, 413, 415, 500, 503]),
+                    answers: [.empty(204, "Taken: a PNG or JPEG file of at most 1 MiB and 16 megapixels.")],
+                    failures: route.failures + [413, 415, 429, 500, 503]),
                 bodyLimit: Avatars.maxBytes
             ) { asked in
-                try await conference.storeAvatar(
-                    try await asked.body(upTo: Avatars.maxBytes), as: asked.parameter("name"))
+                try await set(asked, try await asked.body(upTo: Avatars.maxBytes))
                 return Response(status: .noContent)
             })
         add(
             Route(
-                .get, path, .admin,
+                .get, path, route.reads,
                 RouteDescription(
-                    tag: "participants", summary: "A stored avatar",
-                    answers: [.file("The file as it was stored, PNG or JPEG.", "image/*")], failures: [400, 404, 503])
-            ) { asked in
-                let file = try await conference.storedAvatar(asked.parameter("name"))
-                return .bytes(file, type: ChatPicture.Format(file)?.type ?? "image/png")
-            })
+                    tag: "participants", summary: route.get, answers: [route.answer],
+                    failures: route.failures + [503])
+            ) { asked in try await get(asked) })
         add(
             Route(
-                .delete, path, .admin,
+                .delete, path, route.writes,
                 RouteDescription(
-                    tag: "participants", summary: "Deletes a stored avatar", answers: [.empty(204, "Deleted.")],
-                    failures: [400, 404, 503])
+                    tag: "participants", summary: route.delete, answers: [.empty(204, "Gone, or there was none.")],
+                    failures: route.failures + [503])
             ) { asked in
-                try await conference.deleteStoredAvatar(asked.parameter("name"))
+                try await set(asked, nil)
                 return Response(status: .noContent)
             })
     }

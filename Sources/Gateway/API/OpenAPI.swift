@@ -65,7 +65,7 @@ enum OpenAPI {
         var failures = description.failures
         if route.access != .everyone { failures += [429] }
         switch route.access {
-        case .admin, .recordings, .recordingFile, .reader, .insider, .guest: failures += [401, 403]
+        case .admin, .seat, .recordings, .recordingFile, .reader, .insider, .guest: failures += [401, 403]
         case .endpoint: failures += [403]
         case .everyone: break
         }
@@ -86,7 +86,7 @@ enum OpenAPI {
             operation["requestBody"] = ["required": true, "content": .object([body.type: ["schema": body.schema]])]
         }
         switch route.access {
-        case .admin: operation["security"] = [["adminToken": []]]
+        case .admin, .seat: operation["security"] = [["adminToken": []]]
         case .reader, .insider, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
         case .recordings, .recordingFile: operation["security"] = [[:], ["adminToken": []]]
         case .everyone, .endpoint: break

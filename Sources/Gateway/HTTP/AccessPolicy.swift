@@ -20,6 +20,8 @@ enum Access: Sendable, Equatable, CaseIterable {
     case recordings
     /// A recording's file: as `recordings`, and for the holder of a signed link to it.
     case recordingFile
+    /// What is one participant's own, by the `id` in the path: for administrators, and for who sits there.
+    case seat
     /// Changing something.
     case admin
 }
@@ -70,6 +72,8 @@ struct AccessPolicy: Sendable {
         case .recordingFile:
             if verifier == nil, adminToken.isEmpty { return }
             if links.allow(asked.recordingLink, at: Date()) { return }
+        case .seat:
+            if hasSeat(asked, of: asked.parameter("id")) { return }
         case .admin:
             break
         }
@@ -93,10 +97,11 @@ struct AccessPolicy: Sendable {
         asked.parameters["room"].flatMap { conference.room($0) }?.settings.isPrivate ?? false
     }
 
-    private func hasSeat(_ asked: RouteRequest) -> Bool {
-        guard let room = asked.parameters["room"], let claim = asked.bearer.flatMap(ResumeClaim.init(bearer:)) else {
-            return false
-        }
+    /// - Parameter id: the participant who asks; nil: anyone in the room.
+    private func hasSeat(_ asked: RouteRequest, of id: String? = nil) -> Bool {
+        guard let room = asked.parameters["room"], let claim = asked.bearer.flatMap(ResumeClaim.init(bearer:)),
+            id ?? claim.id == claim.id
+        else { return false }
         return (try? conference.seat(of: claim, in: room)) != nil
     }
 

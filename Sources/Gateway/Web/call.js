@@ -126,6 +126,7 @@ export class Call extends EventTarget {
     if (mustAsk) this.sending.hold();
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);
+    this.emit('seat');
     if (mustAsk) this.emit('consent');
     this.history(message, true);
     this.stayAwake();

@@ -1,6 +1,7 @@
 // The page: it shows the lobby, the call or the end, and binds the elements to what they do.
 
 import * as address from '/assets/address.js';
+import { bindAvatar, sendAvatar } from '/assets/avatar.js';
 import { clearMessages } from '/assets/chat.js';
 import { askConsent } from '/assets/consent.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
@@ -50,6 +51,7 @@ function join(room, name, pin, isTold) {
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
+  call.addEventListener('seat', () => sendAvatar(call));
   call.addEventListener('consent', () => askConsent(call));
   call.addEventListener('ended', ({ detail }) => ended(detail));
   followRecording(call);
@@ -109,6 +111,7 @@ bindReactions(() => call);
 bindSelf(sending);
 bindInvitation();
 bindSettings(sending, lobby, () => (call?.connection ? call : null));
+bindAvatar(() => (call?.connection ? call : null));
 new MutedSpeech(sending);
 
 // ---- People and chat

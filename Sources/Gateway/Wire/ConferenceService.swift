@@ -105,6 +105,7 @@ protocol ConferenceSeat: MediaSeat {
     func present(_ on: Bool, audio: Bool) throws(ConferenceError)
     func chat(_ text: String, to other: String?) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
+    func setAvatar(_ file: [UInt8]?) async throws(ConferenceError)
     func record(_ action: Participant.RecordAction) async throws(ConferenceError)
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)

@@ -1,9 +1,11 @@
 """What the page has for everyday calls: the own camera, devices, sounds and notices, data, reactions, links, and the room before the join."""
 
 import asyncio
+import io
 import json
 
 import pytest
+from PIL import Image
 
 from support.page import Page
 
@@ -137,6 +139,7 @@ def test_own_camera_devices_talking_and_data(server, tmp_path):
             await talking(page)
             await data(page)
             await windows(page)
+            await own_picture(page)
             assert not await page.evaluate("probe.problems")
         finally:
             await page.close()
@@ -153,6 +156,49 @@ def test_own_camera_devices_talking_and_data(server, tmp_path):
         await page.wait_for("document.getElementById('self').hidden")
         await page.click("#toggle-video")
         await page.wait_for("!document.getElementById('self').hidden")
+
+    async def own_picture(page):
+        """A picture of oneself: chosen in the settings, given to the next seat too, and taken away."""
+        async def avatar(room="devices"):
+            me = await page.evaluate("probe.last('joined').you.id")
+            status, _, body = await asyncio.to_thread(server.request, "GET", f"/api/rooms/{room}/participants/{me}/avatar")
+            return Image.open(io.BytesIO(body)) if status == 200 else status
+
+        await open_settings(page)
+        await page.evaluate("""(async () => {
+          const canvas = document.createElement('canvas'), pen = canvas.getContext('2d'), transfer = new DataTransfer();
+          [canvas.width, canvas.height] = [900, 500];
+          [['#f00', 0], ['#0a0', 200], ['#00f', 700]].forEach(([colour, x]) => { pen.fillStyle = colour; pen.fillRect(x, 0, 900, 500); });
+          transfer.items.add(new File([await new Promise(done => canvas.toBlob(done))], 'me.png', { type: 'image/png' }));
+          const input = document.getElementById('avatar-file');
+          input.files = transfer.files;
+          input.dispatchEvent(new Event('change'));
+        })()""")
+        await page.wait_for("document.getElementById('avatar-shown').naturalWidth === 256")
+        await page.fits("settings")
+        await page.shot("desk-settings-picture")
+        await page.click("#settings button[value=close]")
+        before = await page.evaluate("probe.last('joined').you.id")
+        await page.click("#leave")
+        await page.click("#rejoin")
+        await page.wait_for(f"probe.last('joined').you.id !== '{before}'")
+        for _ in range(100):
+            shown = await avatar()
+            if shown != 404:
+                break
+            await asyncio.sleep(0.05)
+        # The middle of the picture, which is green.
+        assert shown.size == (256, 256)
+        assert all(g > 120 and r < 60 and b < 60 for r, g, b in (shown.convert("RGB").getpixel((x, 128)) for x in (5, 128, 250)))
+        await open_settings(page)
+        await page.click("#avatar-remove")
+        for _ in range(100):
+            if await avatar() == 404:
+                break
+            await asyncio.sleep(0.05)
+        assert await avatar() == 404
+        assert await page.evaluate("document.getElementById('avatar-note').textContent") == "Shown while your camera is off."
+        await page.click("#settings button[value=close]")
 
     async def devices(page):
         await open_settings(page)

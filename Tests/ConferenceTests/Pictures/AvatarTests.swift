@@ -137,6 +137,15 @@ import Testing
             try await conference.setAvatar(file, of: "nobody", in: "r")
         }
         #expect(nobody == .participantNotFound("nobody"))
+        // By the participant itself, at the rate of pictures.
+        try await bob.setAvatar(file)
+        #expect(await avatarFault(bob.id) == nil)
+        try await bob.setAvatar(nil)
+        #expect(await avatarFault(bob.id) == .pictureNotFound)
+        let often = await kind { () async throws(ConferenceError) -> Void in
+            for _ in 0..<10 { try await bob.setAvatar(file) }
+        }
+        #expect(often?.retryAfter != nil)
         await conference.drain(within: .seconds(2))
     }
 }

@@ -275,6 +275,9 @@ final class FakeConference: ConferenceService {
             conference.note("picture to \(other ?? "all")")
             return try await conference.storePicture(bytes)
         }
+        func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
+            conference.note("own avatar \(file?.count ?? 0)")
+        }
         func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
         func moderate(_ moderation: Moderation) throws(ConferenceError) { conference.note("\(moderation)") }
         func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {}

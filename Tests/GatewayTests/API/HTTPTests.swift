@@ -85,6 +85,23 @@ import Testing
             unknown.status == 400 && unknown.code == "unknown_layout", "the room is there; what the body names is not")
     }
 
+    @Test func `who sits there puts and deletes its own avatar, and no other one`() async throws {
+        let host = await Host { $0.auth.adminToken = "admin" }
+        let seat: HTTPFields = [.authorization: "Bearer p2.s"]
+        for (method, body) in [(HTTPRequest.Method.put, "picture"), (.delete, "")] {
+            let path = "/api/rooms/r/participants/p2/avatar"
+            #expect(try await host.ask(method, path, seat, body: body).status == 204)
+            for (path, bearer) in [
+                (path, "p2.x"), (path, ""), (path, "p2"), ("/api/rooms/r/participants/p1/avatar", "p2.s"),
+                ("/api/rooms/other/participants/p2/avatar", "p2.s"), ("/api/avatars/anna", "p2.s"),
+            ] {
+                let answer = try await host.ask(method, path, [.authorization: "Bearer " + bearer], body: body)
+                #expect(answer.status == 401, "\(method) \(path) \(bearer)")
+            }
+        }
+        #expect(host.service.asked == ["own avatar 7", "own avatar 0"])
+    }
+
     @Test func `avatars are set, read and deleted, and a long file is refused`() async throws {
         let host = await Host()
         for path in ["/api/rooms/r/participants/p1/avatar", "/api/avatars/anna"] {
