@@ -25,7 +25,7 @@ final class RoomPreRoll: Sendable {
         self.length = length
         self.engine = engine
         media = PreRoll(length: length, memory: memory) { [key, weak engine] in
-            if let key = key.withLock({ $0 }) { engine?.rendition(key)?.requestKeyframe() }
+            if let key = key.withLock({ $0 }) { engine?.rendition(key)?.requestKeyframe(isUrgent: false) }
         }
     }
 
