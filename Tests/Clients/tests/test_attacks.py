@@ -26,7 +26,7 @@ def rows():
     if not BENCH:
         pytest.skip("BENCH names no benchmark program")
     result = subprocess.run(
-        [BENCH, "attack", "--server", PROGRAM, "--only", ",".join(ATTACKS), "--seconds", "4", "--quick", "--json"],
+        [BENCH, "attack", "--server", PROGRAM, "--only", ",".join(ATTACKS), "--seconds", "3", "--quick", "--json"],
         capture_output=True, text=True, timeout=420)
     assert result.returncode == 0, result.stderr[-4000:]
     rows = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]

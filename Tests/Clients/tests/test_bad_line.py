@@ -21,7 +21,7 @@ def run(server, pages, key, seconds):
 
 
 def test_a_browser_on_150_kbit_sees_and_hears_without_a_break(full_server, pages):
-    outcome = run(full_server, pages, "thin", 25)
+    outcome = run(full_server, pages, "thin", 20)
     assert outcome.rate() < 150
     assert outcome.concealed() < 5
     assert len(outcome.gaps(1)) == 0, outcome.gaps(1)
@@ -29,7 +29,7 @@ def test_a_browser_on_150_kbit_sees_and_hears_without_a_break(full_server, pages
 
 
 def test_a_browser_behind_five_per_cent_of_loss_goes_on_seeing_and_hearing(full_server, pages):
-    outcome = run(full_server, pages, "loss5", 25)
+    outcome = run(full_server, pages, "loss5", 18)
     assert outcome.concealed() < 5
     assert len(outcome.gaps(1)) <= 1, outcome.gaps(1)
     assert len(outcome.frames) > 200

@@ -85,13 +85,16 @@ async def socket_rubbish(server):
     base = f"ws://127.0.0.1:{server.port}"
     texts = ["", "{", "null", deep := "[" * 50_000, '{"cmd":"send"}', '{"cmd":"register"}', '{"cmd":7}', '{"type":"SessionDescription","payload":{"type":"offer","sdp":"v=0"}}',
              '{"type":"SessionDescription","payload":' + deep, '{"type":"IceCandidate","payload":{"sdp":"candidate:","sdpMLineIndex":-1}}', "2probe", "42[", "451-[]", "x" * 200_000]
-    for path in ("/ws", "/hall?name=Eve", "/", "/socket.io/?transport=websocket&EIO=3&sid=none"):
+
+    async def one_after_the_other(path):
         for text in texts:
             for message in (text, text.encode()):
                 with contextlib.suppress(OSError, websockets.WebSocketException, asyncio.TimeoutError):
                     async with await asyncio.wait_for(websockets.connect(base + path, max_size=1 << 20), 5) as talk:
                         await talk.send(message)
                         await asyncio.wait_for(talk.recv(), 0.05)
+    paths = ("/ws", "/hall?name=Eve", "/", "/socket.io/?transport=websocket&EIO=3&sid=none")
+    await asyncio.gather(*(one_after_the_other(path) for path in paths))
 
 
 async def idle(server, count, path):
@@ -135,10 +138,7 @@ def test_rubbish_at_every_family_disturbs_nobody_and_fills_no_memory(server):
             assert server.resident() - memory < 80, f"{server.resident() - memory:.0f} MB more"
             assert server.get("/healthz")[0] == 200
         finally:
-            for connection in opened:
-                await connection.close()
-            for peer in (ada, bo):
-                await peer.peer.close()
+            await asyncio.gather(*(connection.close() for connection in opened), *(peer.peer.close() for peer in (ada, bo)))
     asyncio.run(asyncio.wait_for(run(), 150))
 
 

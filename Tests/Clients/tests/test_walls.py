@@ -60,6 +60,7 @@ def handshake(server):
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n").encode()
 
 
+@pytest.mark.patient
 def test_nobody_is_waited_for_without_end(tmp_path):
     """Half a head, no TLS handshake, half a body that is sent slowly, silence after a response, a WebSocket that pings and never joins, a
     reader that stops."""
@@ -121,6 +122,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
             assert f'tessera_http_connections_ended_total{{reason="{reason}"}} 1' in metrics, reason
 
 
+@pytest.mark.patient
 def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
     """Each client pipelines six hundred requests for the page's files; the sockets of both ends buffer far less."""
     count, largest = 8, 40_000

@@ -129,6 +129,7 @@ def test_demo_clients_and_a_native_page_share_a_room(server, pages):
     asyncio.run(asyncio.wait_for(run(), 120))
 
 
+@pytest.mark.patient
 def test_a_socket_that_is_gone_for_ten_seconds_costs_nothing(server, pages):
     """B2: early candidates and two offers; then the socket is cut while media goes on: the same participant, and no second tile."""
     async def run():
@@ -210,6 +211,7 @@ def test_idle_sockets_are_no_participants(server):
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+@pytest.mark.patient
 def test_kick_full_and_crash(server):
     """What the app cannot be told ends its socket; a removed client's peer connection does not come back, and a killed one goes."""
     async def run():
