@@ -275,6 +275,7 @@ def test_no_path_leads_out_of_the_pictures(server, path):
     assert b"root:" not in answer
 
 
+@pytest.mark.patient
 def test_a_thousand_messages_reach_the_others_at_a_human_rate(server):
     async def run():
         ada, bo = await connect(server), await connect(server)

@@ -200,6 +200,7 @@ def test_a_login_with_the_old_id_gets_the_seat_back(server, pages):
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+@pytest.mark.patient
 def test_silence_kick_full_and_crash(server):
     """C3: a client that is silent for 15 s is gone, with media or without; the kick ends the connection, and the app's next login is refused."""
     async def run():
