@@ -106,6 +106,9 @@ static const unsigned char side_js[] = {
 static const unsigned char recordings_js[] = {
 #embed "../Gateway/Web/recordings.js"
 };
+static const unsigned char timeline_js[] = {
+#embed "../Gateway/Web/timeline.js"
+};
 static const unsigned char consent_js[] = {
 #embed "../Gateway/Web/consent.js"
 };
@@ -168,6 +171,7 @@ static const struct web_asset assets[] = {
     ASSET("show.js", show_js),
     ASSET("side.js", side_js),
     ASSET("recordings.js", recordings_js),
+    ASSET("timeline.js", timeline_js),
     ASSET("consent.js", consent_js),
     ASSET("signalling.js", signalling_js),
     ASSET("stage.js", stage_js),

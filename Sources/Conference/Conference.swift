@@ -359,6 +359,16 @@ public final class Conference: Sendable {
     }
     public func recording(_ id: String) -> RecordingInfo? { recordingService.recording(id) }
 
+    /// Sets a mark in a running recording, which becomes a chapter.
+    public func markRecording(_ id: String, _ text: String) throws(ConferenceError) {
+        try recordingService.mark(id, text)
+    }
+
+    /// The path of a complete recording's timeline, as JSON or WebVTT; not for clients. There may be no such file.
+    public func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
+        try recordingService.timelinePath(of: id, asText: asText)
+    }
+
     /// The path of a recording's file, of its first or another part; not for clients.
     public func recordingPath(_ id: String, part: Int = 1) throws(ConferenceError) -> String {
         try recordingService.path(of: id, part: part)

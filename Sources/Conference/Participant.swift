@@ -181,6 +181,16 @@ public final class Participant: Sendable {
         }
     }
 
+    /// Sets a mark in the room's recording, which becomes a chapter. The same may do it that may record.
+    public func mark(_ text: String) throws(ConferenceError) {
+        let current = try change { slot throws(ConferenceError) in
+            try slot.room.require(.record, id, isOwn: slot.recording?.startedBy == id)
+            return slot.recording?.id
+        }
+        guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }
+        try conference.recordingService.mark(current, text, by: id)
+    }
+
     /// Performs a request about others, if the participant's role allows it.
     public func moderate(_ moderation: Moderation) throws(ConferenceError) {
         try conference.moderation.perform(moderation, by: id, in: room)

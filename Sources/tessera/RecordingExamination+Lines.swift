@@ -7,7 +7,9 @@ extension RecordingExamination {
     var lines: [String] {
         let state = report.closedProperly ? "closed properly" : "not closed: repair it"
         return ["\(report.file): \(seconds(report.duration)), \(report.bytes) bytes, \(state)"]
-            + (report.tracks.map(line) + offsets + gapLines + silenceLines + entryLines).map { "  " + $0 }
+            + (report.tracks.map(line) + offsets + gapLines + silenceLines + entryLines + timelineLines).map {
+                "  " + $0
+            }
     }
 
     private func line(_ track: RecordingReport.Track) -> String {
@@ -56,6 +58,30 @@ extension RecordingExamination {
         if entry.wasRecovered { lines.append("a crash left it open, a later start closed it") }
         if let message = entry.message { lines.append("ended early: \(message)") }
         return lines
+    }
+
+    private var timelineLines: [String] {
+        var lines: [String] = []
+        if let timeline, !timeline.participants.isEmpty {
+            let people = timeline.participants.prefix(Self.mostNames).map { person in
+                "\(person.name) (\(clock(person.joined)) to \(clock(person.left)))"
+            }
+            let more = timeline.participants.count - people.count
+            lines.append("participants: " + people.joined(separator: ", ") + (more > 0 ? " and \(more) more" : ""))
+        }
+        if !chapters.isEmpty {
+            lines.append("\(chapters.count) chapters")
+            lines += chapters.prefix(Self.mostNames).map { "  \(clock($0.at)) \($0.title)" }
+        }
+        return lines
+    }
+
+    /// The most participants and the most chapters that are printed.
+    private static var mostNames: Int { 50 }
+
+    private func clock(_ seconds: Double) -> String {
+        let whole = Int(seconds)
+        return String(format: "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60)
     }
 
     private func name(_ kind: RecordingReport.Track.Kind) -> String { kind == .video ? "video" : "audio" }

@@ -44,9 +44,9 @@ final class RoomPreRoll: Sendable {
     }
 
     /// Passes what is kept, and all later media, to a recording. Returns the rendition's key, and the length of what was
-    /// kept.
-    func hand(to recorder: MP4Recorder, at now: Instant) -> (key: RenditionKey?, length: Duration) {
-        (key.withLock { $0 }, media.hand(to: recorder, at: now))
+    /// kept; nil where it has no tap.
+    func hand(to recorder: MP4Recorder, at now: Instant) -> (key: RenditionKey, length: Duration)? {
+        key.withLock { $0 }.map { ($0, media.hand(to: recorder, at: now)) }
     }
 
     /// Forgets everything.

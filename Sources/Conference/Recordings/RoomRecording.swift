@@ -26,6 +26,8 @@ final class RoomRecording: Sendable {
         var key: RenditionKey?
         /// The recording's name as a member of the rendition.
         var member: String
+        /// One mark a second, and ten at once.
+        var marks = TokenBucket(rate: 1, size: 10, at: MonotonicClock.now())
         /// Why the server ended the recording.
         var reason: RecordingError?
         /// The running finish, for which all callers wait.
@@ -62,6 +64,21 @@ final class RoomRecording: Sendable {
     }
 
     var losses: RecordingLosses { recorder.losses }
+
+    /// Notes in the timeline what changed in the room, with `old` nil what is so at the recording's start.
+    func follow(_ room: Room, since old: Room?) {
+        let events = TimelineNotes.events(room, since: old, in: view)
+        // A start is at the beginning, even where the recording has media from before.
+        let now = old == nil ? Instant.zero : MonotonicClock.now()
+        for event in events { recorder.note(event, at: now) }
+    }
+
+    /// Sets a mark. Returns the time to wait where there are too many.
+    func mark(_ text: String, by participant: String?, at now: Instant) -> Duration? {
+        let wait = state.withLock { state in state.marks.take(at: now) ? nil : state.marks.wait(at: now) }
+        if wait == nil { recorder.note(TimelineEvent(.mark, participant: participant, name: text), at: now) }
+        return wait
+    }
 
     /// Takes over the parts that are complete, and stores them.
     func note(_ parts: [RecordingPart]) {
@@ -105,14 +122,14 @@ final class RoomRecording: Sendable {
     ///
     /// - Parameter preRoll: what was kept of the same view; the recording begins with it.
     func attach(to engine: RoomEngine, taking preRoll: RoomPreRoll? = nil) {
-        if let preRoll, preRoll.view == view {
-            let taken = preRoll.hand(to: recorder, at: MonotonicClock.now())
+        if let preRoll, preRoll.view == view, let taken = preRoll.hand(to: recorder, at: MonotonicClock.now()) {
             state.withLock { state in
                 (state.key, state.member) = (taken.key, preRoll.member)
                 state.info.preRoll = taken.length
             }
             return save()
         }
+        preRoll?.end()
         let recorder = recorder
         let found = engine.record(
             state.withLock { $0.member }, view, video: { recorder.append($0) },

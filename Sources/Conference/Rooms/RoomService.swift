@@ -179,6 +179,7 @@ final class RoomService: Sendable {
         }
         let isSamePicture = slot.room.hasSamePictures(as: old)
         if !isSamePicture { announceLayouts(slot, since: old) }
+        slot.recording?.follow(slot.room, since: old)
         slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
         let scene = slot.scene(layout: layoutOrGrid)
         let reshaped = slot.engine.apply(scene)

@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 import Logging
 import Recording
 import RoomMedia
@@ -8,6 +9,8 @@ import Threads
 final class RecordingService: Sendable {
     /// The most recordings that one call of `list` returns.
     static let maxAtOnce = 1000
+    /// The longest text of a mark in bytes.
+    static let longestMark = 200
 
     let control: RecordingControl
     private let configuration: ConferenceConfiguration
@@ -74,6 +77,7 @@ final class RecordingService: Sendable {
                 _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
                 recording.attach(to: slot.engine, taking: slot.preRoll)
                 slot.preRoll = nil
+                recording.follow(slot.room, since: nil)
                 slot.room.recording = recording.info
                 slot.recordings.add(recording.id, startedBy: participant)
                 return recording.info
@@ -164,6 +168,23 @@ final class RecordingService: Sendable {
     @discardableResult
     func resume(_ id: String) throws(ConferenceError) -> RecordingInfo {
         try changeRecording(id) { recording, engine in recording.resume(at: MonotonicClock.now(), engine) }
+    }
+
+    /// Sets a mark in a running recording, which becomes a chapter.
+    ///
+    /// - Parameter participant: the one who sets it; nil: an administrator.
+    func mark(_ id: String, _ text: String, by participant: String? = nil) throws(ConferenceError) {
+        let title = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let isPlain = !title.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard !title.isEmpty, title.utf8.count <= Self.longestMark, isPlain else {
+            throw .badRequest("a mark has 1 to \(Self.longestMark) bytes of text on one line")
+        }
+        guard let room = rooms.registry[try roomOfRecording(id)], let found = room.read({ $0.recording }),
+            let recording = found, recording.id == id
+        else { throw .recordingNotRunning(id) }
+        if let wait = recording.mark(title, by: participant, at: MonotonicClock.now()) {
+            throw .tooFast("Too many marks are set.", retryAfter: wait)
+        }
     }
 
     private func roomOfRecording(_ id: String) throws(ConferenceError) -> String {
@@ -271,5 +292,11 @@ final class RecordingService: Sendable {
             let path = catalogue.path(of: entry, part: part)
         else { throw .recordingNotFound(id) }
         return path
+    }
+
+    /// The path of a complete recording's timeline, as JSON or WebVTT; not for clients.
+    func timelinePath(of id: String, asText: Bool) throws(ConferenceError) -> String {
+        guard let catalogue = control.catalogue, catalogue.entry(id) != nil else { throw .recordingNotFound(id) }
+        return catalogue.timelinePath(of: id, asText: asText)
     }
 }

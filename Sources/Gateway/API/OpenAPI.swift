@@ -309,6 +309,23 @@ enum OpenAPI {
             ]
         ],
         "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
+        "Mark": Schema.object(["text": Schema.string], required: ["text"]),
+        "Timeline": Schema.object(
+            [
+                "duration": Schema.number,
+                "participants": Schema.list(
+                    of: Schema.object([
+                        "id": Schema.string, "name": Schema.string, "joined": Schema.number, "left": Schema.number,
+                    ])),
+                "speakers": Schema.list(
+                    of: Schema.object([
+                        "participant": Schema.string, "name": Schema.string, "start": Schema.number,
+                        "end": Schema.number,
+                    ])),
+                "layouts": Schema.list(of: Schema.object(["at": Schema.number, "name": Schema.string])),
+                "chapters": Schema.list(
+                    of: Schema.object(["at": Schema.number, "title": Schema.string, "isMark": Schema.boolean])),
+            ], required: ["duration", "participants", "speakers", "layouts", "chapters"]),
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
         "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),
         "Layout": Schema.object(

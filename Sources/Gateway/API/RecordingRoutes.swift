@@ -79,6 +79,21 @@ extension RouteTable {
             ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).json) })
         add(
             Route(
+                .post, "/api/recordings/{id}/marks", .admin,
+                RouteDescription(
+                    tag: "recordings", summary: "Sets a mark in a running recording, which becomes a chapter",
+                    body: ("application/json", Schema.ref("Mark")), answers: [.empty(204, "Set.")],
+                    failures: [400, 404, 409, 429])
+            ) { asked in
+                guard let text = try await asked.object(keys: ["text"]).text("text") else {
+                    throw APIError.badRequest("text: the title of the chapter")
+                }
+                try conference.markRecording(asked.parameter("id"), text)
+                return Response(status: .noContent)
+            })
+        addTimeline(conference, downloads)
+        add(
+            Route(
                 .post, "/api/recordings/{id}/link", .admin,
                 RouteDescription(
                     tag: "recordings", summary: "Makes a link to the MP4 that works without a token until it ends",
@@ -119,14 +134,45 @@ extension RouteTable {
             ) { asked in
                 let part = try asked.wholeNumber("part", in: 1...maxParts) ?? 1
                 let path = try conference.recordingPath(asked.parameter("id"), part: part)
-                guard let place = downloads.take() else {
-                    throw APIError(
-                        .overloaded, "too many recordings are being downloaded", headers: [.retryAfter: "10"])
-                }
-                return try await FileAnswer.make(
-                    path: path, type: "video/mp4", downloadName: URL(fileURLWithPath: path).lastPathComponent,
-                    for: asked, holding: place)
+                return try await FileAnswer.make(path, "video/mp4", for: asked, downloads)
             })
+    }
+
+    /// Who was in a recording and who spoke when, for those who may have its file.
+    private mutating func addTimeline(_ conference: any ConferenceService, _ downloads: Places) {
+        add(
+            Route(
+                .get, "/api/recordings/{id}/timeline", .recordingFile,
+                RouteDescription(
+                    tag: "recordings", summary: "Who was in a complete recording and who spoke when, with its chapters",
+                    parameters: [
+                        .query(
+                            "format", "`vtt`: a WebVTT with the names of who speaks.", Schema.choice(["json", "vtt"])),
+                        .query("expires", "Of a signed link: its end, in seconds since 1970."),
+                        .query("signature", "Of a signed link."),
+                    ],
+                    answers: [.json("The timeline.", Schema.ref("Timeline"))], failures: [400, 404, 503])
+            ) { asked in
+                let format = asked.query("format") ?? "json"
+                guard ["json", "vtt"].contains(format) else { throw APIError.badRequest("format: json or vtt") }
+                let path = try conference.timelinePath(asked.parameter("id"), asText: format == "vtt")
+                return try await FileAnswer.make(
+                    path, format == "vtt" ? "text/vtt; charset=utf-8" : "application/json", for: asked, downloads)
+            })
+    }
+}
+
+extension FileAnswer {
+    /// A file to download, as long as not too many are.
+    fileprivate static func make(
+        _ path: String, _ type: String, for asked: RouteRequest, _ downloads: Places
+    ) async throws -> Response {
+        guard let place = downloads.take() else {
+            throw APIError(.overloaded, "too many recordings are being downloaded", headers: [.retryAfter: "10"])
+        }
+        return try await make(
+            path: path, type: type, downloadName: URL(fileURLWithPath: path).lastPathComponent, for: asked,
+            holding: place)
     }
 }
 

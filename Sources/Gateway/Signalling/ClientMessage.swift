@@ -13,6 +13,7 @@ enum ClientMessage: Sendable, Equatable {
     case present(on: Bool, audio: Bool)
     case chat(Chat)
     case record(Participant.RecordAction)
+    case mark(String)
     case moderate(Moderation)
     case room(RoomSettingsChange)
     case leave
@@ -74,6 +75,7 @@ enum ClientMessage: Sendable, Equatable {
         var on: Bool
         var audio: Bool?
     }
+    private struct Mark: Decodable { var text: String }
     private struct Record: Decodable { var action: Participant.RecordAction }
 
     /// An RTCIceCandidateInit, or only its candidate line.
@@ -100,7 +102,8 @@ enum ClientMessage: Sendable, Equatable {
     static let maxBytesBesideOffers = 65_536
 
     static let types = [
-        "join", "offer", "candidate", "state", "layout", "view", "present", "chat", "record", "moderate", "room",
+        "join", "offer", "candidate", "state", "layout", "view", "present", "chat", "record", "mark", "moderate",
+        "room",
         "leave",
     ]
 
@@ -126,6 +129,7 @@ enum ClientMessage: Sendable, Equatable {
                 return .present(on: present.on, audio: present.audio ?? false)
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
             case "record": return .record(try JSON.decode(Record.self, from: bytes).action)
+            case "mark": return .mark(try JSON.decode(Mark.self, from: bytes).text)
             case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())
             case "room": return .room(try JSON.decode(RoomMessage.self, from: bytes).change())
             case "leave": return .leave

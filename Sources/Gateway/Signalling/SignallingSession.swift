@@ -29,6 +29,7 @@ struct SignallingSession: Sendable {
         case present(Bool, audio: Bool)
         case chat(String, to: String?)
         case record(Participant.RecordAction)
+        case mark(String)
         case moderate(Moderation)
         case room(RoomSettingsChange)
     }
@@ -129,6 +130,8 @@ struct SignallingSession: Sendable {
             return [.seat(.chat(chat.text, to: chat.to))]
         case .record(let action):
             return [.seat(.record(action))]
+        case .mark(let text):
+            return [.seat(.mark(text))]
         case .moderate(let moderation):
             return [.seat(.moderate(moderation))]
         case .room(let change):

@@ -313,6 +313,8 @@ export class Call extends EventTarget {
 
   /// `action`: start, pause, resume or stop.
   record(action) { this.send({ type: 'record', action }); }
+  /// Sets a mark in the recording, which becomes a chapter.
+  mark(text) { this.send({ type: 'mark', text }); }
 
   /// `action` of a moderator, with the participant (or who waits) that it concerns, and further fields.
   moderate(action, participant, fields = {}) {

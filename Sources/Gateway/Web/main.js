@@ -14,7 +14,7 @@ import { Lobby } from '/assets/lobby.js';
 import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
 import { bindReactions } from '/assets/reactions.js';
-import { bindRecordings, followRecording, openRecordings } from '/assets/recordings.js';
+import { bindRecordings, followRecording, mark, openRecordings } from '/assets/recordings.js';
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
 import { showCall } from '/assets/show.js';
@@ -152,6 +152,7 @@ addEventListener('keydown', event => {
   const action = { m: 'toggleAudio', v: 'toggleVideo', h: 'toggleHand' }[event.key];
   if (action && !(call.isViewer && action !== 'toggleHand')) sending[action]();
   if (event.key === 'f') toggleFullScreen();
+  if (event.key === 'k') mark('');
 });
 bindPushToTalk(sending, () => !$('call').hidden && !call.isViewer);
 // A press of the space bar speaks, and does not press again the button that was clicked last.

@@ -1,6 +1,7 @@
 // The recording of the call: the dialog that starts, pauses and stops it, and the list of what this meeting has recorded.
 
 import { element, notice } from '/assets/elements.js';
+import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
 import { explain, language, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -62,7 +63,7 @@ function showState() {
   $('record-start').hidden = Boolean(running);
   $('record-pause').hidden = running?.state !== 'recording';
   $('record-resume').hidden = running?.state !== 'paused';
-  $('record-stop').hidden = !running;
+  $('record-stop').hidden = $('record-mark-row').hidden = !running;
 }
 
 function say(text) {
@@ -79,6 +80,16 @@ export function bindRecordings() {
       $('recordings-state').focus();
     };
   }
+  $('record-mark').onclick = () => {
+    mark($('record-mark-text').value);
+    $('record-mark-text').value = '';
+  };
+  $('record-mark-text').onkeydown = event => {
+    if (event.key !== 'Enter') return;
+    // The dialog is a form, which Enter would close.
+    event.preventDefault();
+    $('record-mark').click();
+  };
   $('recordings').onclose = () => {
     clearTimeout(timer);
     stopPlayer();
@@ -91,6 +102,14 @@ export function bindRecordings() {
     stopPlayer();
     list();
   };
+}
+
+/// Sets a mark in the recording: a chapter with this title, or with the user's name.
+export function mark(text) {
+  if (!call.recording || !call.mayRecord) return;
+  say('');
+  call.mark(text.trim() || t('record.mark.by', { name: call.me?.name ?? '' }));
+  tell(t('record.marked'));
 }
 
 // ---- The list
@@ -143,13 +162,6 @@ function describe(entry) {
 
 const time = date => new Date(date).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
 
-/// 4:05 or 1:02:03.
-function length(seconds = 0) {
-  const whole = Math.round(seconds), pad = number => String(number).padStart(2, '0');
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
-  return hours ? `${hours}:${pad(minutes)}:${pad(whole % 60)}` : `${minutes}:${pad(whole % 60)}`;
-}
-
 function size(bytes = 0) {
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];
   return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
@@ -165,11 +177,13 @@ function watch(entry, part) {
   player.setAttribute('aria-label', t('record.player', { time: time(entry.startedAt) }));
   player.play().catch(() => {});
   player.focus();
+  showTimeline(player, entry, part, link(entry, 1));
 }
 
 function stopPlayer() {
   playing = null;
   const player = $('recording-player');
+  hideTimeline();
   player.pause();
   player.removeAttribute('src');
   player.load();

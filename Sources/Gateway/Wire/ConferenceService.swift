@@ -26,6 +26,8 @@ protocol ConferenceService: Sendable {
     func recordings(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
     func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
+    func markRecording(_ id: String, _ text: String) throws(ConferenceError)
+    func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String
 
     func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
@@ -107,6 +109,7 @@ protocol ConferenceSeat: MediaSeat {
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func setAvatar(_ file: [UInt8]?) async throws(ConferenceError)
     func record(_ action: Participant.RecordAction) async throws(ConferenceError)
+    func mark(_ text: String) throws(ConferenceError)
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
     func recordings() throws(ConferenceError) -> [RecordingInfo]

@@ -7,7 +7,7 @@ public import Foundation
 /// may call them.
 public final class RecordingCatalogue: Sendable {
     public let directory: String
-    private let disk: RecordingDisk
+    let disk: RecordingDisk
     private let capacity: Int
     private let state: Guarded<State>
     /// The ids of the recordings that a crash left open, the oldest first.
@@ -39,11 +39,15 @@ public final class RecordingCatalogue: Sendable {
         try Self.makeDirectory(directory)
         let names = Self.names(in: directory)
         for name in names
-        where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix) {
+        where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix)
+            || name.hasSuffix(TimelineFiles.textSuffix + TimelineFiles.temporarySuffix)
+        {
             // A sidecar that was being written at a crash; the complete one is still there.
             unlink(directory + "/" + name)
         }
-        var found = names.filter { $0.hasSuffix(Sidecar.suffix) }.suffix(capacity).compactMap {
+        var found = names.filter {
+            $0.hasSuffix(Sidecar.suffix) && !$0.hasSuffix(TimelineFiles.jsonSuffix)
+        }.suffix(capacity).compactMap {
             name -> RecordingEntry? in
             let entry = Sidecar.read(directory + "/" + name)
             return entry.map { $0.id + Sidecar.suffix == name && !$0.file.contains("/") } ?? false ? entry : nil
@@ -100,6 +104,11 @@ public final class RecordingCatalogue: Sendable {
 
     /// The path of a recording's first part.
     public func path(of entry: RecordingEntry) -> String { path(entry.file) }
+
+    /// The path of a recording's timeline as JSON, or as WebVTT; there may be no such file.
+    public func timelinePath(of id: String, asText: Bool) -> String {
+        path(id + (asText ? TimelineFiles.textSuffix : TimelineFiles.jsonSuffix))
+    }
 
     /// The path of a part, counted from 1; nil where the recording has no such part.
     public func path(of entry: RecordingEntry, part: Int) -> String? {
@@ -214,6 +223,7 @@ public final class RecordingCatalogue: Sendable {
     /// Removes the entry of a recording that never began; its files are not touched.
     public func remove(_ id: String) {
         unlink(path(id + Sidecar.suffix))
+        unlink(path(id + TimelineLog.suffix))
         forget(id)
     }
 

@@ -76,12 +76,17 @@ public final class RecordingRepairs: Sendable {
         entry.parts = []
         var duration = 0.0
         var bytes = 0
+        // The timeline as far as it was written before the crash.
+        let events = TimelineLog.read(catalogue.path(base + TimelineLog.suffix))
+        let chapters = events.isEmpty ? [] : RecordingChapter.chapters(of: events, duration: .infinity)
         for name in parts {
             do throws(RecordingError) {
                 let path = catalogue.path(name)
                 let report =
                     try RecordingRepair.isClosed(path)
-                    ? RecordingRepair.check(file: path) : MP4Closing.close(path, reserve: reserve)
+                    ? RecordingRepair.check(file: path)
+                    : MP4Closing.close(
+                        path, reserve: reserve, chapters: RecordingChapter.part(of: chapters, from: duration))
                 duration += report.duration.inSeconds
                 bytes += report.bytes
                 entry.files.append(name)
@@ -103,6 +108,11 @@ public final class RecordingRepairs: Sendable {
             }
             entry.state = .failed
             entry.files = parts.filter { catalogue.exists($0) }
+        }
+        if !events.isEmpty {
+            TimelineFiles.write(
+                RecordingTimeline(events, duration: duration), base: catalogue.path(base), catalogue.disk)
+            unlink(catalogue.path(base + TimelineLog.suffix))
         }
         entry.duration = duration
         entry.bytes = bytes

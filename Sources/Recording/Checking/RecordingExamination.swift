@@ -19,8 +19,12 @@ public struct RecordingExamination: Sendable {
     public var sync: AVSync?
     /// The stretches of two seconds and more without any sound, which may be what was heard; nil: not decoded.
     public var silences: [Gap]?
+    /// The chapters in the file.
+    public var chapters: [RecordingChapter] = []
     /// The entry of the recording that the file is a part of; nil where it has no sidecar.
     public var entry: RecordingEntry?
+    /// The timeline of the whole recording; nil where there is none beside the file.
+    public var timeline: RecordingTimeline?
 
     /// The longest time that a picture is shown: a room sends one each second, whatever happens in it.
     private static let longestPicture = Duration.milliseconds(1500)
@@ -33,12 +37,12 @@ public struct RecordingExamination: Sendable {
     /// - Parameter decoding: whether pictures and audio are decoded, which takes some minutes for an hour.
     public init(file: String, decoding: Bool = true) throws(RecordingError) {
         report = try RecordingRepair.check(file: file)
-        gaps = try Self.gaps(of: file)
-        entry = Self.entry(of: file)
+        (gaps, chapters) = try Self.gapsAndChapters(of: file)
+        readBeside(file)
         if decoding { try measure(file) }
     }
 
-    private static func gaps(of file: String) throws(RecordingError) -> [Gap] {
+    private static func gapsAndChapters(of file: String) throws(RecordingError) -> ([Gap], [RecordingChapter]) {
         let input = try MP4Input(path: file)
         var gaps: [Gap] = []
         var ends: [Int: Duration] = [:]
@@ -56,7 +60,7 @@ public struct RecordingExamination: Sendable {
             if isVideo, length > longestPicture { gaps.append(Gap(kind: .video, start: start, length: length)) }
             ends[index] = start + length
         }
-        return gaps.sorted { $0.start < $1.start }
+        return (gaps.sorted { $0.start < $1.start }, input.chapters)
     }
 
     private mutating func measure(_ file: String) throws(RecordingError) {
@@ -79,12 +83,15 @@ public struct RecordingExamination: Sendable {
         silences = beeps.silences.map { Gap(kind: .audio, start: .seconds($0.start), length: .seconds($0.length)) }
     }
 
-    /// The entry in the sidecar of the recording, for `name-2.mp4` that of `name`.
-    private static func entry(of file: String) -> RecordingEntry? {
-        guard file.hasSuffix(".mp4") else { return nil }
-        let base = String(file.dropLast(4))
-        if let entry = Sidecar.read(base + Sidecar.suffix) { return entry }
-        guard let dash = base.lastIndex(of: "-"), Int(base[base.index(after: dash)...]) ?? 0 > 1 else { return nil }
-        return Sidecar.read(base[..<dash] + Sidecar.suffix)
+    /// Reads the sidecar and the timeline of the recording, for `name-2.mp4` those of `name`.
+    private mutating func readBeside(_ file: String) {
+        guard file.hasSuffix(".mp4") else { return }
+        var base = String(file.dropLast(4))
+        entry = Sidecar.read(base + Sidecar.suffix)
+        if entry == nil, let dash = base.lastIndex(of: "-"), Int(base[base.index(after: dash)...]) ?? 0 > 1 {
+            base = String(base[..<dash])
+            entry = Sidecar.read(base + Sidecar.suffix)
+        }
+        timeline = TimelineFiles.read(base: base)
     }
 }

@@ -2,24 +2,25 @@ import Basics
 import Glibc
 
 /// Closes a fragmented file in place, without a copy: it appends an index, and a new header makes one `mdat` of
-/// everything before.
+/// everything before. The texts of chapters are in an `mdat` of their own before the index.
 ///
 /// Each step leaves a file that can be played and that can be closed again. The bytes behind the last complete fragment
 /// are cut off. Then the index (`moov`) is appended and synchronised to the disk; readers skip a second `moov`. Finally
 /// 16 bytes, in one sector, change the header of the first `moov` into that of an `mdat` that extends to the new
 /// `moov`: an ordinary MP4 with its index at the end.
 enum InPlaceClosing {
-    static func close(_ path: String) throws(RecordingError) -> RecordingReport {
+    static func close(_ path: String, chapters: [RecordingChapter] = []) throws(RecordingError) -> RecordingReport {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unreadable(path: path, reason: String(cString: strerror(errno))) }
         defer { Glibc.close(descriptor) }
         guard SystemFile.lock(descriptor) else { throw .inUse(path: path) }
         let file = try FragmentedFile(MP4File(descriptor: descriptor, size: SystemFile.size(descriptor)), path: path)
-        let index = MovieIndex(file)
+        var index = MovieIndex(file)
         guard !index.isEmpty else { throw .nothingRecorded(path: path) }
+        let texts = index.add(chapters, at: file.end)
 
         guard ftruncate(descriptor, off_t(file.end)) == 0 else { throw .system(errno, path: path) }
-        let bytes = index.box.bytes
+        let bytes = texts + index.box.bytes
         let code = SystemFile.write(descriptor, bytes, at: file.end)
         guard code == 0, fsync(descriptor) == 0 else {
             let error = RecordingError.system(code != 0 ? code : errno, path: path)

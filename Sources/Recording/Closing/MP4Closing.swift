@@ -9,29 +9,32 @@ enum MP4Closing {
     /// The largest file that is copied, some minutes of a call: a copy of a larger one takes too much time and space.
     static let copyLimit = 64 << 20
 
-    /// Closes the file at `path`. `reserve` is the space that the copy must leave free.
+    /// Closes the file at `path`. `reserve` is the space that the copy must leave free; chapters after the file's end
+    /// are left out.
     static func close(
-        _ path: String, reserve: DiskReserve? = nil, copyLimit: Int = copyLimit
+        _ path: String, reserve: DiskReserve? = nil, chapters: [RecordingChapter] = [], copyLimit: Int = copyLimit
     ) throws(RecordingError) -> RecordingReport {
         if let size = size(of: path), size <= copyLimit, hasRoom(for: size, at: path, reserve) {
             do throws(RecordingError) {
-                try copy(path, into: path)
+                try copy(path, into: path, chapters)
                 return try RecordingRepair.check(file: path)
             } catch .diskFull {
                 // Others took the space in the meantime, so the file is closed in place.
             }
         }
         do throws(RecordingError) {
-            return try InPlaceClosing.close(path)
+            return try InPlaceClosing.close(path, chapters: chapters)
         } catch .unreadable {
             // The fragments are not those of this version, so the file is copied.
-            try copy(path, into: path)
+            try copy(path, into: path, chapters)
             return try RecordingRepair.check(file: path)
         }
     }
 
     /// Copies `source` to a temporary file beside `output`, synchronises it to the disk and renames it to `output`.
-    static func copy(_ source: String, into output: String) throws(RecordingError) {
+    static func copy(
+        _ source: String, into output: String, _ chapters: [RecordingChapter] = []
+    ) throws(RecordingError) {
         // The copy needs the file's size once more, since the source stays until the end.
         if let size = size(of: source), !hasRoom(for: size, at: output, nil) { throw .diskFull(path: output) }
         // A process that still writes the file closes it itself.
@@ -43,7 +46,7 @@ enum MP4Closing {
         do throws(RecordingError) {
             unlink(temporary)
             Glibc.close(try FileSink.make(temporary))
-            try copyPackets(source, to: temporary)
+            try copyPackets(source, to: temporary, chapters)
             try secure(temporary)
         } catch {
             unlink(temporary)
@@ -79,7 +82,9 @@ enum MP4Closing {
         guard fsync(descriptor) == 0 else { throw .system(errno, path: path) }
     }
 
-    private static func copyPackets(_ source: String, to target: String) throws(RecordingError) {
+    private static func copyPackets(
+        _ source: String, to target: String, _ chapters: [RecordingChapter]
+    ) throws(RecordingError) {
         let input = try MP4Input(path: source)
         var output: UnsafeMutablePointer<AVFormatContext>?
         avformat_alloc_output_context2(&output, nil, "mp4", target)
@@ -98,6 +103,7 @@ enum MP4Closing {
             }
             copy.pointee.time_base = stream.pointee.time_base
         }
+        add(chapters.isEmpty ? input.chapters : chapters, of: input.duration, to: output)
         try check(avio_open(&output.pointee.pb, target, AVIO_FLAG_WRITE), target)
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
@@ -115,6 +121,30 @@ enum MP4Closing {
         guard count > 0 else { throw .nothingRecorded(path: source) }
         try check(av_write_trailer(output), target)
         try check(output.pointee.pb.pointee.error, target)
+    }
+
+    /// The muxer writes them as a track and as a list.
+    private static func add(
+        _ chapters: [RecordingChapter], of duration: Double, to output: UnsafeMutablePointer<AVFormatContext>
+    ) {
+        let inside = chapters.filter { $0.at < duration }
+        guard !inside.isEmpty,
+            let list = av_calloc(inside.count, MemoryLayout<UnsafeMutablePointer<AVChapter>?>.stride)
+        else { return }
+        // The context owns the list and its chapters from here on.
+        output.pointee.chapters = list.assumingMemoryBound(to: UnsafeMutablePointer<AVChapter>?.self)
+        for (index, chapter) in inside.enumerated() {
+            guard let memory = av_mallocz(MemoryLayout<AVChapter>.size) else { return }
+            let made = memory.assumingMemoryBound(to: AVChapter.self)
+            let end = index + 1 < inside.count ? inside[index + 1].at : duration
+            made.pointee.id = Int64(index)
+            made.pointee.time_base = AVRational(num: 1, den: 1000)
+            made.pointee.start = Int64(chapter.at * 1000)
+            made.pointee.end = Int64(end * 1000)
+            av_dict_set(&made.pointee.metadata, "title", chapter.title, 0)
+            output.pointee.chapters[index] = made
+            output.pointee.nb_chapters = UInt32(index + 1)
+        }
     }
 
     private static func check(_ code: Int32, _ path: String) throws(RecordingError) {

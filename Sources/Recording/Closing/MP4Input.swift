@@ -25,7 +25,13 @@ final class MP4Input {
         guard found >= 0, format.pointee.nb_streams > 0 else {
             throw .unreadable(path: path, reason: found < 0 ? Self.reason(found) : "it has neither video nor audio")
         }
-        streams = (0..<Int(format.pointee.nb_streams)).compactMap { format.pointee.streams[$0] }
+        // A track of chapters is read as chapters.
+        let all = (0..<Int(format.pointee.nb_streams)).compactMap { format.pointee.streams[$0] }
+        streams = Array(
+            all.prefix { stream in
+                let type = stream.pointee.codecpar.pointee.codec_type
+                return type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO
+            })
         lastTimes = streams.map { _ in .min }
     }
 
@@ -33,6 +39,19 @@ final class MP4Input {
         av_packet_free(&packet)
         var format: UnsafeMutablePointer<AVFormatContext>? = format
         avformat_close_input(&format)
+    }
+
+    /// By the file's header, in seconds.
+    var duration: Double { Double(max(0, format.pointee.duration)) / Double(AV_TIME_BASE) }
+
+    /// The chapters of the file.
+    var chapters: [RecordingChapter] {
+        (0..<Int(format.pointee.nb_chapters)).compactMap { index in
+            guard let chapter = format.pointee.chapters[index]?.pointee else { return nil }
+            let title = av_dict_get(chapter.metadata, "title", nil, 0).flatMap { $0.pointee.value }
+            let at = Double(chapter.start) * Double(chapter.time_base.num) / Double(max(1, chapter.time_base.den))
+            return RecordingChapter(at: at, title: title.map { String(cString: $0) } ?? "", isMark: false)
+        }
     }
 
     /// The next complete packet, valid until the next call; nil at the end and where the file is cut off.

@@ -6,6 +6,7 @@ struct MovieIndex {
     private let tables: [TrackTable]
     /// The movie's time scale in ticks per second.
     private let timescale: Int64
+    private var chapters: (track: ChapterTrack, offset: Int)?
 
     init(_ file: FragmentedFile) {
         movie = file.movie
@@ -15,6 +16,28 @@ struct MovieIndex {
     }
 
     var isEmpty: Bool { tables.isEmpty }
+
+    /// The length of the longest track in seconds.
+    private var duration: Double {
+        tables.map { Double($0.duration) / Double($0.track.timescale) }.max() ?? 0
+    }
+
+    /// Adds chapters. Returns the box with their texts, which is to be written at `offset`, before the index; empty where
+    /// there are none.
+    mutating func add(_ list: [RecordingChapter], at offset: Int) -> [UInt8] {
+        let track = ChapterTrack(list, duration: duration)
+        if track.isEmpty { return [] }
+        let texts = MP4Box("mdat", track.samples)
+        chapters = (track, offset + texts.bytes.count - texts.content.count)
+        return texts.bytes
+    }
+
+    private var chapterID: UInt32 { (tables.map(\.track.id).max() ?? 0) &+ 1 }
+
+    private var chapterBoxes: [MP4Box] {
+        guard let (track, offset) = chapters else { return [] }
+        return [track.trak(id: chapterID, samplesAt: offset, movieTimescale: timescale), MP4Box("udta", [track.list])]
+    }
 
     var box: MP4Box {
         let tracks = tables.map { ($0, edits(of: $0)) }
@@ -26,9 +49,10 @@ struct MovieIndex {
                 case "mvhd": [Self.timed(box, between: 4, duration)]
                 case "mvex": []
                 case "trak": tracks.first { $0.0.track.box.content == box.content }.map { [trak($0.0, $0.1)] } ?? []
+                case "udta" where chapters != nil: []
                 default: [box]
                 }
-            })
+            } + chapterBoxes)
     }
 
     private func trak(_ table: TrackTable, _ edits: (box: MP4Box, duration: Int64)) -> MP4Box {
@@ -41,7 +65,8 @@ struct MovieIndex {
             }
         }
         // The edit list follows the header, as usual.
-        return MP4Box("trak", parts.prefix(1) + [MP4Box("edts", [edits.box])] + parts.dropFirst())
+        let reference = chapters == nil ? [] : [MP4Box("tref", [MP4Box("chap", Self.bytes(chapterID))])]
+        return MP4Box("trak", parts.prefix(1) + [MP4Box("edts", [edits.box])] + reference + parts.dropFirst())
     }
 
     private func media(_ box: MP4Box, _ table: TrackTable) -> MP4Box {
@@ -148,6 +173,12 @@ struct MovieIndex {
         bytes += old[middle..<middle + between]
         bytes.append64(UInt64(clamping: duration))
         return MP4Box(box.kind, bytes + old[end...])
+    }
+
+    private static func bytes(_ number: UInt32) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append32(number)
+        return bytes
     }
 
     private static func scaled(_ ticks: Int64, from: Int64, to: Int64) -> Int64 {

@@ -73,6 +73,11 @@ public final class MP4Recorder: Sendable {
         run(0) { $0.resume(at: instant) }
     }
 
+    /// Notes what happened at `instant`, for the chapters of the file and for the timeline beside it.
+    public func note(_ event: TimelineEvent, at instant: Instant) {
+        run(0) { $0.note(event, at: instant) }
+    }
+
     /// The length of the recording so far, without pauses.
     public func duration() async -> Duration {
         await withCheckedContinuation { continuation in

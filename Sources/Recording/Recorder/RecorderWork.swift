@@ -34,6 +34,8 @@ final class RecorderWork: @unchecked Sendable {
     private var earlierBytes = 0
     /// Whether the keyframe is requested with which the next part begins.
     private var awaitsPart = false
+    /// nil until the first event.
+    private var timeline: TimelineLog?
     private let closing = DispatchGroup()
     private let closed = Guarded<[Int: Result<RecordingReport, RecordingError>]>([:])
 
@@ -86,12 +88,34 @@ final class RecorderWork: @unchecked Sendable {
         onKeyframeNeeded()
     }
 
+    /// Notes what happened at `instant`. The time of the event itself is not used.
+    func note(_ event: TimelineEvent, at instant: Instant) {
+        guard failure == nil, result == nil else { return }
+        let log = timeline ?? TimelineLog(path: base + TimelineLog.suffix, disk: shape.disk)
+        timeline = log
+        var event = event
+        let time = earlierLength + session.contentTime(instant.ticks(at: RecordingSession.ticksPerSecond))
+        event.at = Double(time) / Double(RecordingSession.ticksPerSecond)
+        log.append(event)
+    }
+
+    /// The chapters of the part that begins at `start` seconds.
+    private func chapters(from start: Double) -> [RecordingChapter] {
+        guard let events = timeline?.events else { return [] }
+        return RecordingChapter.part(of: RecordingChapter.chapters(of: events, duration: .infinity), from: start)
+    }
+
     func finish() -> Result<RecordingSummary, RecordingError> {
         if let result { return result }
         attempt { () throws(RecordingError) in try session.finish() }
         if failure == nil { closePart(inBackground: false) }
         closing.wait()
         let made = summary()
+        if let timeline, case .success(let summary) = made {
+            TimelineFiles.write(
+                RecordingTimeline(timeline.events, duration: summary.duration.inSeconds), base: base, shape.disk)
+        }
+        timeline?.remove()
         result = made
         return made
     }
@@ -144,10 +168,11 @@ final class RecorderWork: @unchecked Sendable {
 
     /// `name.mp4`, `name-2.mp4`, `name-3.mp4` …
     private func path(_ part: Int) -> String {
-        guard part > 1 else { return shape.file }
-        let base = shape.file.hasSuffix(".mp4") ? String(shape.file.dropLast(4)) : shape.file
-        return "\(base)-\(part).mp4"
+        part > 1 ? "\(base)-\(part).mp4" : shape.file
     }
+
+    /// The path without its suffix.
+    private var base: String { shape.file.hasSuffix(".mp4") ? String(shape.file.dropLast(4)) : shape.file }
 
     /// Ends the part's file and converts it to an ordinary MP4.
     private func closePart(inBackground: Bool) {
@@ -166,8 +191,9 @@ final class RecorderWork: @unchecked Sendable {
         }
         let reserve = shape.reserve
         let claim = sink.indexClaim
+        let chapters = chapters(from: Double(earlierLength) / Double(RecordingSession.ticksPerSecond))
         let close: @Sendable () -> Void = { [self] in
-            let outcome = Result { () throws(RecordingError) in try Self.close(path, reserve) }
+            let outcome = Result { () throws(RecordingError) in try Self.close(path, reserve, chapters) }
             let parts = closed.withLock { closed in
                 closed[number] = outcome
                 return Self.completeParts(closed)
@@ -184,9 +210,11 @@ final class RecorderWork: @unchecked Sendable {
 
     /// Closes a file. Where not even the index can be written, the fragments stay playable, and a later start closes
     /// them.
-    private static func close(_ path: String, _ reserve: DiskReserve?) throws(RecordingError) -> RecordingReport {
+    private static func close(
+        _ path: String, _ reserve: DiskReserve?, _ chapters: [RecordingChapter]
+    ) throws(RecordingError) -> RecordingReport {
         do throws(RecordingError) {
-            return try MP4Closing.close(path, reserve: reserve)
+            return try MP4Closing.close(path, reserve: reserve, chapters: chapters)
         } catch {
             switch error {
             case .diskFull, .writeFailed, .notWritable: return try RecordingRepair.check(file: path)

@@ -72,6 +72,15 @@ final class RecordingSession: @unchecked Sendable {
     var isRunning: Bool { if case .running = state { true } else { false } }
     /// The time in the file of a room time.
     func position(of time: Time) -> Time { time - origin }
+    /// The time in the file at which what happens at `time` is, or would be.
+    func contentTime(_ time: Time) -> Time {
+        guard hasStarted else { return 0 }
+        return switch state {
+        case .running: max(0, time - origin)
+        case .paused(let end): max(0, min(time, end) - origin)
+        case .waiting(_, let end): max(0, (end ?? origin) - origin)
+        }
+    }
     /// Whether the file has media.
     var hasStarted: Bool { writer != nil }
     /// The length of the file so far.

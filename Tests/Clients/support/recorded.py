@@ -60,6 +60,11 @@ def is_whole(file, seconds=0.5, end=80):
     assert abs(start) < 45 and abs(last) < end, (start, last)
 
 
+def has_no_gaps(file):
+    """Whether `tessera recording check` finds no stretch without pictures or audio."""
+    return "no gaps" in subprocess.run([PROGRAM, "recording", "check", "--quick", str(file)], capture_output=True, text=True, timeout=30).stdout
+
+
 def begin(server, room="rec"):
     return server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
 
@@ -70,6 +75,15 @@ def state(server, recording):
 
 def path(server, recording):
     return server.recordings / recording["file"]
+
+
+async def pause(server, recording, seconds):
+    """Pauses the recording by the API for this time."""
+    for wanted in ("paused", "recording"):
+        changed = await asyncio.to_thread(server.json, "PATCH", f"/api/recordings/{recording['id']}", {"state": wanted})
+        assert changed["state"] == wanted, changed
+        if wanted == "paused":
+            await asyncio.sleep(seconds)
 
 
 async def stop(server, recording):

@@ -1,6 +1,8 @@
 """Recording on the page: who is told what and when, pause and resume, and the list with its player and its links."""
 
 import asyncio
+import json
+import subprocess
 
 import pytest
 
@@ -90,6 +92,9 @@ async def pausing(desk, phone):
     assert await desk.evaluate("document.getElementById('recording-text').textContent") == "Recording paused"
     await desk.click("#record-resume")
     await desk.wait_for(f"{SPOKEN} === 'The recording goes on.'")
+    await desk.evaluate("document.getElementById('record-mark-text').value = 'The vote'")
+    await desk.click("#record-mark")
+    await desk.wait_for(f"{SPOKEN} === 'The recording has a mark here.'")
     await desk.key("Escape")
 
 
@@ -130,6 +135,14 @@ async def the_list(server, desk, phone):
     player = "document.getElementById('recording-player')"
     await desk.wait_for(f"{player}.readyState >= 2 && {player}.currentTime > 0.5")
     assert await desk.evaluate(f"{player}.duration") > 2
+    chapters = "[...document.querySelectorAll('#recording-chapters button')].map(each => each.textContent)"
+    await desk.wait_for(f"{chapters}.length > 3")
+    shown = await desk.evaluate(chapters)
+    assert shown[0] == "0:00Start" and any(each.endswith("The vote") for each in shown), shown
+    file = server.recordings / await desk.evaluate("document.querySelector('#recordings-list a').download")
+    probed = subprocess.run(["ffprobe", "-v", "error", "-show_chapters", "-of", "json", str(file)], capture_output=True, text=True, check=True)
+    titles = [chapter["tags"]["title"] for chapter in json.loads(probed.stdout)["chapters"]]
+    assert "The vote" in titles and "Bo joined" in titles and len(titles) == len(shown), titles
     await desk.fits("a recording that plays")
     await desk.audit("a recording that plays")
     await desk.shot("desk-playing")

@@ -147,6 +147,12 @@ final class FakeConference: ConferenceService {
         return recording.file
     }
 
+    func markRecording(_ id: String, _ text: String) throws(ConferenceError) { note("mark \(id) \(text)") }
+    func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
+        guard let recording = recording(id) else { throw .recordingNotFound(id) }
+        return recording.file + (asText ? ".vtt" : ".timeline.json")
+    }
+
     func layouts() -> [LayoutInfo] { [LayoutInfo(name: "grid", description: "all")] }
     func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
         note("avatar \(id) \(file?.count ?? 0)")
@@ -279,6 +285,7 @@ final class FakeConference: ConferenceService {
             conference.note("own avatar \(file?.count ?? 0)")
         }
         func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
+        func mark(_ text: String) throws(ConferenceError) {}
         func moderate(_ moderation: Moderation) throws(ConferenceError) { conference.note("\(moderation)") }
         func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {}
         func recordings() throws(ConferenceError) -> [RecordingInfo] {

@@ -49,6 +49,15 @@ import Testing
         let whole = try await host.ask(.get, url, from: "203.0.113.9")
         #expect(whole.status == 200 && whole.body.count == 100)
         #expect(try await host.ask(.get, url, [.range: "bytes=0-9"], from: "203.0.113.9").status == 206)
+        let timeline = url.replacing("/file?", with: "/timeline?")
+        #expect(try await host.ask(.get, timeline).status == 404, "the recording has none")
+        _ = FileManager.default.createFile(atPath: path + ".timeline.json", contents: Data(#"{"duration":2}"#.utf8))
+        _ = FileManager.default.createFile(atPath: path + ".vtt", contents: Data("WEBVTT\n".utf8))
+        #expect(try await host.ask(.get, timeline, from: "203.0.113.9").json["duration"] == 2)
+        let text = try await host.ask(.get, timeline + "&format=vtt", from: "203.0.113.9")
+        #expect(text.status == 200 && text.headers[.contentType] == "text/vtt; charset=utf-8")
+        #expect(try await host.ask(.get, timeline + "&format=srt").status == 400)
+        #expect(try await host.ask(.get, timeline.replacing("/rec/", with: "/other/")).status == 401)
         let film: HTTPFields = [.secFetchSite: "cross-site", .secFetchMode: "no-cors"]
         #expect(
             try await host.ask(.get, url, film, from: "203.0.113.9").status == 200, "a page of another site may show it"

@@ -175,6 +175,9 @@ import Testing
             case "record: stop what another started":
                 try await conference.startRecording(room)
                 try await seat.record(.stop)
+            case "mark":
+                try await conference.startRecording(room)
+                try seat.mark("The vote")
             case "leave": seat.leave()
             default: Issue.record("there is no message \(message)")
             }

@@ -85,6 +85,7 @@ import Testing
         (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
         (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")),
         (#"{"type":"record","action":"pause"}"#, .record(.pause)),
+        (#"{"type":"mark","text":"Vote"}"#, .mark("Vote")),
     ])
     func `each message inside a room`(text: String, request: SignallingSession.SeatRequest) {
         var session = joined()

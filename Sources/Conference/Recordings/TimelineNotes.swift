@@ -1,0 +1,35 @@
+import Recording
+import RoomMedia
+
+/// What the timeline of a recording gets from a change of its room.
+enum TimelineNotes {
+    /// The events that follow from a change of a room; their times are set by the recorder.
+    ///
+    /// - Parameters:
+    ///   - old: nil where the recording starts: all that is so then.
+    ///   - view: the recorded one.
+    static func events(_ room: Room, since old: Room?, in view: ViewID) -> [TimelineEvent] {
+        let before = Dictionary(uniqueKeysWithValues: (old.map(people) ?? []).map { ($0.id, $0) })
+        let now = people(of: room)
+        let present = Set(now.map(\.id))
+        var events = before.values.filter { !present.contains($0.id) }.sorted { $0.joinOrder < $1.joinOrder }.map {
+            TimelineEvent(.left, participant: $0.id, name: $0.name)
+        }
+        for member in now {
+            let was = before[member.id]
+            if was == nil { events.append(TimelineEvent(.joined, participant: member.id, name: member.name)) }
+            if was?.isPresenting ?? false != member.isPresenting {
+                events.append(TimelineEvent(member.isPresenting ? .presenting : .notPresenting, participant: member.id))
+            }
+            if was?.isSpeaking ?? false != member.isSpeaking {
+                events.append(TimelineEvent(member.isSpeaking ? .speaking : .silent, participant: member.id))
+            }
+        }
+        let layout = room.pictures.shown(view).name
+        if old?.pictures.shown(view).name != layout { events.append(TimelineEvent(.layout, name: layout)) }
+        return events
+    }
+
+    /// Those who may be seen or heard.
+    private static func people(of room: Room) -> [Member] { room.members.filter { $0.effectiveRole != .viewer } }
+}

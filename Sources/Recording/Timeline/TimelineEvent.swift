@@ -1,0 +1,29 @@
+/// One thing that happened in a recorded room, in the file of events beside a recording.
+public struct TimelineEvent: Codable, Hashable, Sendable {
+    public enum Kind: String, Codable, Sendable {
+        /// A participant's time in the recording.
+        case joined, left
+        /// A participant's screen.
+        case presenting, notPresenting
+        case speaking, silent
+        /// The layout of the recorded picture.
+        case layout
+        /// A mark that somebody set.
+        case mark
+    }
+
+    public var kind: Kind
+    /// Seconds in the recording's media.
+    public var at: Double
+    /// nil for `layout`, and for marks of administrators.
+    public var participant: String?
+    /// The participant's name, the layout's name, or the mark's text.
+    public var name: String?
+
+    public init(_ kind: Kind, at: Double = 0, participant: String? = nil, name: String? = nil) {
+        self.kind = kind
+        self.at = at
+        self.participant = participant
+        self.name = name
+    }
+}
