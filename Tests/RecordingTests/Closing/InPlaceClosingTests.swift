@@ -80,13 +80,14 @@ import Testing
         }
     }
 
-    @Test("A crash between the two writes leaves a file that plays and can be closed")
-    func crash() async throws {
+    @Test("A crash between the two writes leaves a file that plays and can be closed", arguments: [0, 3])
+    func crash(chapterCount: Int) async throws {
+        let chapters = (0..<chapterCount).map { RecordingChapter(at: Double($0), title: "\($0)", isMark: false) }
         let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
         let bytes = try await fragments(directory)
         try Data(bytes).write(to: URL(fileURLWithPath: file))
-        let whole = try InPlaceClosing.close(file)
+        let whole = try InPlaceClosing.close(file, chapters: chapters)
         var half = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
         // The head of the first `moov` is not overwritten yet.
         half.replaceSubrange(0..<100, with: bytes[0..<100])
@@ -94,8 +95,9 @@ import Testing
             try Data(half.prefix(length)).write(to: URL(fileURLWithPath: file))
             #expect(!RecordingRepair.isClosed(file))
             #expect(try Onsets(file).flashes.count >= 4)
-            #expect(try InPlaceClosing.close(file).bytes == whole.bytes)
+            #expect(try InPlaceClosing.close(file, chapters: chapters).bytes == whole.bytes)
             #expect(RecordingRepair.isClosed(file))
+            #expect(try MP4Input(path: file).chapters.map(\.title) == chapters.map(\.title))
         }
     }
 
