@@ -42,6 +42,16 @@ struct ChapterTests {
         let read = try chapters(orphan)
         #expect(read.map(\.title) == list.dropLast().map(\.title))
         for (found, wanted) in zip(read, list) { #expect(abs(found.at - wanted.at) < 0.002) }
+        // The list and the track are each enough alone: players read one or the other.
+        for form in ["chpl", "tref"] {
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: orphan))
+            while let place = bytes.range(of: Data(form.utf8)) {
+                bytes.replaceSubrange(place, with: Data("free".utf8))
+            }
+            let other = directory.file("without-\(form).mp4")
+            try bytes.write(to: URL(fileURLWithPath: other))
+            #expect(try chapters(other).map(\.title) == read.map(\.title), "without \(form)")
+        }
         // The chapters' texts are neither seen nor heard, and disturb nothing.
         let onsets = try Onsets(orphan)
         #expect(try #require(onsets.worstOffset) < 0.025 && onsets.pictureCount > 100)
