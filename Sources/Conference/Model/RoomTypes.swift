@@ -151,7 +151,7 @@ public struct RenditionInfo: Hashable, Sendable {
     /// The name of the view.
     public var view = ViewSettings.main
     public var codec: VideoCodec
-    /// `rung`, `stills`, or `joining`: the picture of those who wait for a rung's next keyframe.
+    /// `rung`, `screen` (a rung while a screen is shared), `stills`, or `joining` (for those who wait for a keyframe).
     public var kind: String
     public var width: Int
     public var height: Int

@@ -248,7 +248,8 @@ enum OpenAPI {
                 "height": Schema.integer, "label": Schema.boolean, "source": Schema.choice(["screen"]),
             ], required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
-            "view": Schema.string, "codec": Schema.string, "kind": Schema.choice(["rung", "stills", "joining"]),
+            "view": Schema.string, "codec": Schema.string,
+            "kind": Schema.choice(["rung", "screen", "stills", "joining"]),
             "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,
         ]),

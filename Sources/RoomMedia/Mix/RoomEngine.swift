@@ -212,8 +212,8 @@ package final class RoomEngine: Sendable {
 
     // MARK: - The scene
 
-    /// Takes over a new scene. Returns whether the format of a view changed or a view ended, so that every peer must
-    /// choose its rendition again.
+    /// Takes over a new scene. Returns whether the format of a view changed, a view ended, or the sharing of screens
+    /// began or ended, so that every peer must choose its rendition again.
     @discardableResult
     package func apply(_ scene: Scene) -> Bool {
         let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
@@ -246,7 +246,8 @@ package final class RoomEngine: Sendable {
                     }
                 }
             }
-            return (ended, reshaped || !ended.isEmpty, old.senders != scene.senders, moved)
+            let choosesAgain = reshaped || !ended.isEmpty || old.hasScreen != scene.hasScreen
+            return (ended, choosesAgain, old.senders != scene.senders, moved)
         }
         for view in ended { view.close() }
         for (view, tiles) in moved { tilesChanged(view, tiles) }
@@ -256,6 +257,9 @@ package final class RoomEngine: Sendable {
 
     /// The view that a participant gets.
     func view(of participant: String) -> ViewID { state.withLock { $0.scene.viewOf[participant] } ?? .main }
+
+    /// Whether somebody shares a screen.
+    var hasScreen: Bool { state.withLock { $0.scene.hasScreen } }
 
     func ladder(of view: ViewID) -> Ladder { Ladder(rungs, state.withLock { $0.scene.format(of: view) }) }
 

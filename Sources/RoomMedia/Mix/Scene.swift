@@ -124,6 +124,9 @@ package struct Scene: Sendable {
     /// The participants whose picture may be shown: the camera is on and not muted.
     var senders: Set<String> { Set(people.lazy.filter(\.sendsVideo).map(\.id)) }
 
+    /// Whether somebody shares a screen, whose text must stay sharp.
+    var hasScreen: Bool { people.contains { $0.isPresenting && $0.sendsVideo && $0.isShown } }
+
     /// The participants that get a tile, as the layout's members.
     func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
         let pins = views[view]?.pins

@@ -78,7 +78,7 @@ package final class HostedPeer {
 
     /// The height in pixels of the picture that the peer gets; 0: audio with stills, or audio alone.
     package var rungHeight: Int {
-        guard format != nil, case .rung = selector.choice, let chosen = selector.choice.kind else { return 0 }
+        guard format != nil, case .rung = selector.choice, let chosen = kind else { return 0 }
         let shown = membership.active.map { $0.view == view && $0.kind != .stills ? $0.kind : chosen }
         return ladder.rung(for: shown ?? chosen).height
     }
@@ -109,7 +109,7 @@ package final class HostedPeer {
     /// joining rendition where it would see nothing, or much less, until then.
     func choose(at now: Instant) {
         guard isConnected, let format else { return leaveRenditions() }
-        let key = selector.choice.kind.flatMap { subscribe($0, format) }
+        let key = kind.flatMap { subscribe($0, format) }
         var bridge: RenditionKey?
         if let key, key != membership.active, let rendition = engine.rendition(key) {
             let change = ChangeOver(
@@ -127,6 +127,8 @@ package final class HostedPeer {
         }
         for key in membership.choose(key, bridge: bridge) { engine.unsubscribe(id, from: key) }
     }
+
+    private var kind: RenditionKind? { ladder.kind(of: selector.choice, hasScreen: engine.hasScreen) }
 
     private func subscribe(_ kind: RenditionKind, _ format: VideoSendFormat) -> RenditionKey? {
         engine.subscribe(id, view: view, format: format, kind: kind, budget: budget, loop: seatID.loop)

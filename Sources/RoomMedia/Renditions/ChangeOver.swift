@@ -59,6 +59,6 @@ package struct ChangeOver: Sendable {
     /// joining rendition's rate follows its members' links.
     private var isDown: Bool {
         guard let shown, shown.kind != .joining else { return false }
-        return shown.rung.pixels > wanted.rung.pixels
+        return shown.rung.bitRate > wanted.rung.bitRate || shown.rung.pixels > wanted.rung.pixels
     }
 }

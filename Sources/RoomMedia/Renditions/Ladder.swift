@@ -28,6 +28,9 @@ package struct Ladder: Hashable, Sendable {
     package let rungs: [Rung]
     /// A still every few seconds, at the lowest rung's size.
     package let stills: Rung
+    /// What some of the rungs are while a screen is shared, by their index: the bit rate and the pixels a second are the
+    /// rung's, the size is the canvas'.
+    package let screens: [Int: Rung]
     /// The picture of peers that wait for a rung's keyframe: half the canvas' height, 15 frames/s, 300 kbit/s beside a
     /// top rung of 1.5 Mbit/s, and as little as the lowest rung has for links that carry no more.
     package let joining: Rung
@@ -44,6 +47,9 @@ package struct Ladder: Hashable, Sendable {
     private static let leastShare = RenditionSelector.Configuration().lowest * RenditionControl.headers
     /// A still's bits never fall below this share of its rung's, at which the picture is still recognizable.
     private static let leastShareOfStill = 0.35
+
+    /// A screen has at least this many frames a second: fewer show no pointer that moves.
+    private static let leastScreenFrames = 5
 
     /// The joining rendition's frame rate, and the least of its shorter side where the canvas is large enough.
     private static let joiningFramesPerSecond = 15
@@ -77,6 +83,14 @@ package struct Ladder: Hashable, Sendable {
         stills = Rung(
             width: low.width, height: low.height, framesPerSecond: 1, bitRate: .kilobits(60),
             leastShare: Self.leastShareOfStill)
+        var screens: [Int: Rung] = [:]
+        for (index, rung) in rungs.enumerated().dropFirst() {
+            let fps = rung.framesPerSecond * rung.pixels / rungs[0].pixels
+            guard fps >= Self.leastScreenFrames else { continue }
+            screens[index] = Rung(
+                width: rungs[0].width, height: rungs[0].height, framesPerSecond: fps, bitRate: rung.bitRate)
+        }
+        self.screens = screens
         let half = size(max(short / 2, Self.leastJoiningSide))
         let fps = min(Self.joiningFramesPerSecond, rungs[0].framesPerSecond)
         let pixelRate =
@@ -122,7 +136,8 @@ package struct Ladder: Hashable, Sendable {
     package func parameterSetID(for kind: RenditionKind) -> Int {
         let place =
             switch kind {
-            case .rung(let index): min(max(index, 0), 5)
+            case .rung(let index): min(max(index, 0), 4)
+            case .screen: 5
             case .joining: 6
             case .stills: 7
             }
@@ -132,6 +147,7 @@ package struct Ladder: Hashable, Sendable {
     package func rung(for kind: RenditionKind) -> Rung {
         switch kind {
         case .rung(let index): rungs[min(max(index, 0), rungs.count - 1)]
+        case .screen(let index): screens[index] ?? rung(for: .rung(index))
         case .stills: stills
         case .joining: joining
         }

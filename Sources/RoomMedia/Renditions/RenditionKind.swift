@@ -2,6 +2,8 @@
 package enum RenditionKind: Hashable, Sendable {
     /// A step of the ladder: an index into it, 0 at the top.
     case rung(Int)
+    /// A step below the top while a screen is shared: the canvas' size with few frames, so that text can be read.
+    case screen(Int)
     /// A picture now and then.
     case stills
     /// The picture of those who wait for a rung's next keyframe. A keyframe of it costs only others who wait too.
@@ -11,17 +13,20 @@ package enum RenditionKind: Hashable, Sendable {
     package var name: String {
         switch self {
         case .rung: "rung"
+        case .screen: "screen"
         case .stills: "stills"
         case .joining: "joining"
         }
     }
 }
 
-extension RenditionSelector.Choice {
-    /// nil: audio alone.
-    package var kind: RenditionKind? {
-        switch self {
-        case .rung(let index): .rung(index)
+extension Ladder {
+    /// What a peer gets by its choice; nil: audio alone.
+    ///
+    /// - Parameter hasScreen: whether somebody shares a screen.
+    package func kind(of choice: RenditionSelector.Choice, hasScreen: Bool) -> RenditionKind? {
+        switch choice {
+        case .rung(let index): hasScreen && screens[index] != nil ? .screen(index) : .rung(index)
         case .stills: .stills
         case .audioOnly: nil
         }

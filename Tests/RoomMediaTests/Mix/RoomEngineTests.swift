@@ -194,6 +194,29 @@ struct RoomEngineTests {
         #expect(room.record("file", ViewID("none"), video: { _ in }, audio: { _, _ in }) == nil)
     }
 
+    @Test("While a screen is shared, peers choose again, and below the top they get its full size with few frames")
+    func sharedScreen() throws {
+        let room = still.room()
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
+        connect("a", to: room)
+        var changed = scene(room, height: 720)
+        changed.people = [
+            Scene.Person(
+                id: "a", name: "a", isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
+                isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
+        ]
+        room.apply(changed)
+        #expect(!room.apply(changed) && !room.hasScreen)
+        changed.people[0].isPresenting = true
+        #expect(room.apply(changed) && room.hasScreen)
+        let kind = try #require(room.ladder(of: .main).kind(of: .rung(1), hasScreen: room.hasScreen))
+        let key = try #require(room.subscribe("a", view: .main, format: format, kind: kind, budget: nil, loop: 0))
+        let rung = try #require(room.rendition(key)?.rung)
+        #expect((rung.height, rung.framesPerSecond, rung.bitRate) == (720, 7, .kilobits(450)))
+        changed.people[0].sendsVideo = false
+        #expect(room.apply(changed) && !room.hasScreen)
+    }
+
     @Test("Tiles are arranged on their view's canvas, and names are as the view says")
     func arranged() throws {
         let layout = try #require(LayoutLibrary(directory: "")["grid"])

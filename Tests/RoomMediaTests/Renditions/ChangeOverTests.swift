@@ -34,7 +34,10 @@ struct ChangeOverTests {
 
     @Test(
         "A peer whose link does not carry what it gets, and one on stills, gets its keyframe at once",
-        arguments: [(.rung(0), .rung(1)), (.rung(1), .rung(2)), (.rung(2), .stills), (nil, .stills)]
+        arguments: [
+            (.rung(0), .rung(1)), (.rung(1), .rung(2)), (.rung(2), .stills), (nil, .stills), (.rung(0), .screen(1)),
+            (.screen(1), .rung(1)),
+        ]
             as [(RenditionKind?, RenditionKind)])
     func forced(shown: RenditionKind?, wanted: RenditionKind) { #expect(way(shown, wanted) == .force) }
 

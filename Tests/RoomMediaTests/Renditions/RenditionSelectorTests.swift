@@ -125,13 +125,13 @@ struct LadderTests {
 
     @Test("gives the parameter sets of its sizes different numbers, also from those of another canvas")
     func parameterSets() {
-        let kinds: [RenditionKind] = [.rung(0), .rung(1), .rung(2), .stills, .joining]
+        let kinds: [RenditionKind] = [.rung(0), .rung(1), .rung(2), .screen(1), .stills, .joining]
         var numbers: Set<Int> = []
         for (width, height) in [(1280, 720), (720, 1280), (640, 480)] {
             let ladder = Ladder(rungs, width: width, height: height, framesPerSecond: 30)
             for kind in kinds { numbers.insert(ladder.parameterSetID(for: kind)) }
         }
-        #expect(numbers.count == 15 && numbers.allSatisfy { (0...31).contains($0) })
+        #expect(numbers.count == 18 && numbers.allSatisfy { (0...31).contains($0) })
     }
 
     @Test("has the canvas as its top rung, where it is larger than all that are configured")
@@ -151,6 +151,19 @@ struct LadderTests {
         let ladder = Ladder(rungs, width: 720, height: 1280, framesPerSecond: 30)
         #expect(ladder.rungs.map(\.width) == [720, 360, 180] && ladder.rungs.map(\.height) == [1280, 640, 320])
         #expect(ladder.rungs.map(\.bitRate) == rungs.map(\.bitRate))
+    }
+
+    @Test("gives up frames instead of size while a screen is shared, where enough of them are left")
+    func screens() throws {
+        let ladder = Ladder(rungs, width: 1280, height: 720, framesPerSecond: 30)
+        let screen = ladder.rung(for: .screen(1))
+        #expect((screen.width, screen.height, screen.framesPerSecond) == (1280, 720, 7))
+        #expect(screen.bitRate == rungs[1].bitRate)
+        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .stills, .audioOnly]
+        #expect(
+            choices.map { ladder.kind(of: $0, hasScreen: true) } == [.rung(0), .screen(1), .rung(2), .stills, nil])
+        #expect(
+            choices.map { ladder.kind(of: $0, hasScreen: false) } == [.rung(0), .rung(1), .rung(2), .stills, nil])
     }
 
     @Test("has no rung above the canvas, and no two of one size")

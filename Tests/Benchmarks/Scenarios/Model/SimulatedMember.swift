@@ -138,7 +138,7 @@ final class SimulatedMember {
     /// Joins the selected rendition; the earlier one, or the joining rendition, continues until the new one's keyframe.
     private func choose(in room: SimulatedRoom) {
         guard isConnected else { return }
-        let kind = selector.choice.kind
+        let kind = ladder.kind(of: selector.choice, hasScreen: false)
         var bridge: RenditionKind?
         if let kind {
             room.join(id, kind, budget: budget)

@@ -130,11 +130,13 @@ final class SimulatedRoom {
         renditions[kind]?.control.requestKeyframe(isUrgent: isUrgent)
     }
 
-    func tag(of choice: RenditionSelector.Choice) -> UInt8 { choice.kind.map(tag) ?? .max }
+    func tag(of choice: RenditionSelector.Choice) -> UInt8 {
+        ladder.kind(of: choice, hasScreen: false).map(tag) ?? .max
+    }
 
     func tag(of kind: RenditionKind) -> UInt8 {
         switch kind {
-        case .rung(let index): UInt8(clamping: index)
+        case .rung(let index), .screen(let index): UInt8(clamping: index)
         case .stills: Self.stillsTag
         case .joining: Self.joiningTag
         }
