@@ -181,6 +181,8 @@ ROWS = {
         grain=True),
     "thin": Row(
         "150 kbit/s, 100 ms round trip", "picture and sound continuous; under 150 kbit/s; delay under 400 ms", "rate=150k,delay=50ms", 40, settled=10),
+    "floor": Row(
+        "60 kbit/s, 100 ms round trip", "speech without gaps, a picture at least every 5 s", "rate=60k,delay=50ms", 60, settled=15),
     "loss2": Row("2 % random loss, 60 ms round trip", "no freeze over 500 ms", "rate=3M,delay=30ms,loss=0.02", 40),
     "loss5": Row(
         "5 % random loss, 60 ms round trip", "no freeze over 500 ms; sound concealed under 1 %", "rate=3M,delay=30ms,loss=0.05", 40),
@@ -254,7 +256,7 @@ def seconds(value):
 def verdict(key, outcome):
     """[(met, measurement)] for the row's aims, and whether the clean peer was visible all the time."""
     checks = aims(key, outcome)
-    if key != "dead" and outcome.stood() > 1:
+    if key not in ("dead", "floor") and outcome.stood() > 1:
         checks.append((False, f"the clean one's tile stood for {outcome.stood():.1f} s"))
     return checks
 
@@ -280,6 +282,9 @@ def aims(key, outcome):
             (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (outcome.rate() < 150, f"{outcome.rate():.0f} kbit/s"),
             (outcome.delay(0.95) < 400, f"delay p95 {outcome.delay(0.95):.0f} ms"),
         ]
+    if key == "floor":
+        wait = max((length for _, length in outcome.gaps(0)), default=0)
+        return [(outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (wait <= 5, f"longest wait for a picture {wait:.1f} s")]
     if key == "tcp":
         middle = (outcome.row.settled + outcome.row.seconds) / 2
         before, after = outcome.delay(0.5, end=middle), outcome.delay(0.5, start=middle)
