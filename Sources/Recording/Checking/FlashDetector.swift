@@ -9,8 +9,9 @@ struct FlashDetector {
 
     /// The picture is looked at in 8 × 8 cells: in a room of many a flash fills one tile.
     private static let cells = 8
-    /// The rise of a cell's brightness (of 220 steps) that is a flash; a cut between two scenes may be one too.
-    private static let rise = 50
+    /// The rise of a cell's brightness (of 220 steps) that is a flash. Something bright that moves into a cell makes 50; a
+    /// cut between two scenes may be a flash too.
+    private static let rise = 80
     /// The time within which no other flash begins.
     private static let pause = 0.2
 

@@ -1,4 +1,5 @@
 import Basics
+import Codecs
 import Foundation
 import TestSupport
 import Testing
@@ -76,6 +77,25 @@ struct RecordingExaminationTests {
             #expect(found.entry?.id == entry.id && found.entry?.dropped == RecordingLosses(video: 7, audio: 2))
         }
         #expect(try RecordingExamination(file: directory.file("other.mp4"), decoding: false).entry == nil)
+    }
+
+    @Test("A part that flashes is found, and something bright that moves is no flash")
+    func flashes() {
+        var flashes = FlashDetector()
+        for number in 0..<100 {
+            let picture = Picture(width: 320, height: 192)
+            picture.fill(y: 60, u: 128, v: 128)
+            for row in 0..<192 {
+                // A bright bar of a third of a cell moves on, and every second a ninth of the picture is white.
+                for column in 0..<13 { picture.y[row * picture.yStride + (number * 4 + column) % 320] = 200 }
+                for column in 107..<213 where number % 25 < 3 && (64..<128).contains(row) {
+                    picture.y[row * picture.yStride + column] = 235
+                }
+            }
+            flashes.take(picture, at: Double(number) / 25)
+        }
+        // The first picture has none before it.
+        #expect(flashes.times == [1, 2, 3], "\(flashes.times)")
     }
 
     @Test("Sounds and changes that have nothing to do with each other give no offset")
