@@ -199,8 +199,10 @@ final class RecordingSession: @unchecked Sendable {
                 audio: audioEncoder)
             origin = time
         } else if let pausedAt {
-            try silence(until: pausedAt - origin)
-            origin += time - pausedAt
+            // The last picture is shown for its whole time: converters to a fixed frame rate refuse two at once.
+            let end = max(pausedAt, (held?.time).map { $0 + origin + frameTime } ?? pausedAt)
+            try silence(until: end - origin)
+            origin += time - end
         }
         state = .running
         ahead.removeAll { $0.end <= time }

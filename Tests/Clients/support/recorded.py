@@ -60,6 +60,14 @@ def is_whole(file, seconds=0.5, end=80):
     assert abs(start) < 45 and abs(last) < end, (start, last)
 
 
+def measured_offset(file):
+    """The A/V offset of the content in ms, by `tessera recording check`."""
+    check = subprocess.run([PROGRAM, "recording", "check", str(file)], capture_output=True, text=True, timeout=60)
+    found = re.search(r"A/V offset ([+-][\d.]+) ms by", check.stdout)
+    assert found, check.stdout + check.stderr
+    return float(found.group(1))
+
+
 def has_no_gaps(file):
     """Whether `tessera recording check` finds no stretch without pictures or audio."""
     return "no gaps" in subprocess.run([PROGRAM, "recording", "check", "--quick", str(file)], capture_output=True, text=True, timeout=30).stdout

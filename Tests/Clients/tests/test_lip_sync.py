@@ -10,7 +10,7 @@ import wave
 import numpy as np
 import pytest
 
-from support.recorded import sound
+from support.recorded import measured_offset, sound
 from support.server import PROGRAM
 
 # The threshold of perception (ITU-R BT.1359): audio 45 ms ahead of the video.
@@ -111,6 +111,7 @@ def check(path, what, least):
     # One picture may come at the wrong tick; the median at the start and at the end must be right.
     assert abs(np.median(found[:third, 1])) <= LIMIT, f"at the start, {report}"
     assert abs(np.median(found[-third:, 1])) <= LIMIT, f"at the end, {report}"
+    return 1000 * float(np.median(found[:, 1]))
 
 
 def two_files(folder):
@@ -146,7 +147,9 @@ def test_flash_and_beep_stay_together_in_a_recording_and_at_a_peer(full_server, 
         finished = server.json("POST", f"/api/recordings/{recording['id']}/stop")
         print(figures(server, room, "Flash"))
     recorded = next(server.recordings.rglob(finished["file"].split("/")[-1]))
-    check(recorded, "recording", 7)
+    # The program measures the same as this test: from onset to onset, and not from middle to middle.
+    offset = check(recorded, "recording", 7)
+    assert abs(measured_offset(recorded) - offset) < 30, (measured_offset(recorded), offset)
     check(saved, "peer", 5)
     assert list(tmp_path.glob("saved*")) == [saved]
 

@@ -183,6 +183,26 @@ import Testing
         #expect(abs(onsets.flashes[3] - 3.48) < 0.045)
     }
 
+    @Test("Pictures before and after a pause are a frame apart, however short before the pause the last one was")
+    func pauseAfterPicture() async throws {
+        let directory = ScratchDirectory()
+        let file = directory.file("a.mp4")
+        let recorder = try recorder(file)
+        let source = try FlashAndBeep()
+        try source.feed(recorder, 0..<2000)
+        recorder.pause(at: FlashAndBeep.instant(1964))
+        recorder.resume(at: FlashAndBeep.instant(4000))
+        try source.feed(recorder, 4000..<6000)
+        let summary = try await recorder.finish()
+        #expect(abs(summary.duration.inSeconds - 4) < 0.1)
+        let reader = try MediaFileReader(path: file)
+        var times: [Int64] = []
+        while let sample = try reader.next() { if case .video(let frame) = sample { times.append(frame.timestamp) } }
+        #expect(times.count == 100)
+        for (time, next) in zip(times, times.dropFirst()) { #expect(next - time >= 3590, "\(time) \(next)") }
+        #expect(try #require(try Onsets(file).worstOffset) < 0.045)
+    }
+
     @Test("Segments begin with a keyframe and follow each other without a gap")
     func segments() async throws {
         let directory = ScratchDirectory()
