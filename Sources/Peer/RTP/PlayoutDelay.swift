@@ -14,10 +14,14 @@ struct PlayoutDelay: Sendable, Equatable {
     /// The 24 bits of the extension.
     let value: UInt32
 
-    /// A minimum delay, rounded to the nearest unit, without a maximum.
-    init(minimum: Duration) {
-        let units = (max(minimum, .zero) + Self.unit / 2).nanoseconds / Self.unit.nanoseconds
-        self.init(value: UInt32(clamping: min(units, Int64(Self.unlimited))) << 12 | Self.unlimited)
+    /// A minimum delay and a maximum one, each rounded to the nearest unit; nil: no maximum.
+    init(minimum: Duration, maximum: Duration? = nil) {
+        self.init(value: Self.units(minimum) << 12 | (maximum.map(Self.units) ?? Self.unlimited))
+    }
+
+    private static func units(_ delay: Duration) -> UInt32 {
+        let units = (max(delay, .zero) + unit / 2).nanoseconds / unit.nanoseconds
+        return UInt32(clamping: min(units, Int64(unlimited)))
     }
 
     init(value: UInt32) {

@@ -24,6 +24,8 @@ struct VideoSender: Sendable {
     private var hold = PlayoutDelayController()
     /// The playout delay announced with the packets of the frame that is being sent.
     private var announcedHold: PlayoutDelay?
+    /// The media time of the newest frame of which a packet has left, in ticks of 90 kHz.
+    private var lastFrame: Int64?
     /// The first number of the newest keyframe, and whether all of it has left: then nobody needs what was before it,
     /// and on a thin link its repair would only delay what is needed.
     private var newestKeyframe: (first: SequenceNumber, isWhole: Bool)?
@@ -236,6 +238,8 @@ struct VideoSender: Sendable {
             if let lateness = history.takeLateness(at: now, hasArrived: { transport.hasArrived($0) }) {
                 hold.repaired(after: lateness, at: now)
             }
+            if let lastFrame { hold.spaced(.nanoseconds((entry.timestamp - lastFrame) * 100_000 / 9)) }
+            lastFrame = entry.timestamp
             announcedHold = extensions.playoutDelay == nil ? nil : hold.announcement(at: now)
         }
         let packet = RetransmissionHistory.Packet(

@@ -89,6 +89,8 @@ class Row:
     grain: bool = False
     # UDP is blocked, so media goes over TCP; the link is then that of a network of the joining peer's own, with a router's queue of a second.
     tcp: bool = False
+    # Of the joining peer.
+    codec: str = "H264"
 
 
 @dataclasses.dataclass
@@ -183,6 +185,8 @@ ROWS = {
         "150 kbit/s, 100 ms round trip", "picture and sound continuous; under 150 kbit/s; delay under 400 ms", "rate=150k,delay=50ms", 40, settled=10),
     "floor": Row(
         "60 kbit/s, 100 ms round trip", "speech without gaps, a picture at least every 5 s", "rate=60k,delay=50ms", 60, settled=15),
+    "floor-vp8": Row(
+        "60 kbit/s, 100 ms round trip, VP8", "speech without gaps, a picture at least every 5 s", "rate=60k,delay=50ms", 60, settled=15, codec="VP8"),
     "loss2": Row("2 % random loss, 60 ms round trip", "no freeze over 500 ms", "rate=3M,delay=30ms,loss=0.02", 40),
     "loss5": Row(
         "5 % random loss, 60 ms round trip", "no freeze over 500 ms; sound concealed under 1 %", "rate=3M,delay=30ms,loss=0.05", 40),
@@ -216,7 +220,7 @@ async def measure(server, pages, row, seed=1):
             page_url(pages, server, room, "Clean", "green", 160, "H264") + "&clock=1&speech=1&direction=sendonly" + ("&grain=1" if row.grain else ""))
         browsers.append(clean)
         await clean.wait_for("state.connected && state.id", timeout=30)
-        url = page_url(pages, server, room, "Bad", "blue", TONES[1], "H264") + query
+        url = page_url(pages, server, room, "Bad", "blue", TONES[1], row.codec) + query
         bad = await Chromium(far).start(from_outside(url) if far else url)
         browsers.append(bad)
         peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined()
@@ -256,7 +260,7 @@ def seconds(value):
 def verdict(key, outcome):
     """[(met, measurement)] for the row's aims, and whether the clean peer was visible all the time."""
     checks = aims(key, outcome)
-    if key not in ("dead", "floor") and outcome.stood() > 1:
+    if key not in ("dead", "floor", "floor-vp8") and outcome.stood() > 1:
         checks.append((False, f"the clean one's tile stood for {outcome.stood():.1f} s"))
     return checks
 
@@ -282,7 +286,7 @@ def aims(key, outcome):
             (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (outcome.rate() < 150, f"{outcome.rate():.0f} kbit/s"),
             (outcome.delay(0.95) < 400, f"delay p95 {outcome.delay(0.95):.0f} ms"),
         ]
-    if key == "floor":
+    if key in ("floor", "floor-vp8"):
         wait = max((length for _, length in outcome.gaps(0)), default=0)
         return [(outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (wait <= 5, f"longest wait for a picture {wait:.1f} s")]
     if key == "tcp":

@@ -58,6 +58,19 @@ struct PlayoutDelayControllerTests {
         #expect(nothing == nil)
     }
 
+    @Test("Stills are shown as they come; the limit ends with them")
+    func stills() {
+        var hold = PlayoutDelayController()
+        hold.spaced(.seconds(3))
+        let still = hold.announcement(at: at(0))
+        #expect(still?.value == 50)
+        hold.spaced(.milliseconds(33))
+        let moving = hold.announcement(at: at(1000))
+        #expect(moving?.value == 0xFFF, "the receiver keeps a limit until another is announced")
+        let later = hold.announcement(at: at(7000))
+        #expect(later == nil)
+    }
+
     @Test("The extension has units of 10 ms and no upper limit")
     func extensionValue() {
         #expect(PlayoutDelay(minimum: .milliseconds(144)).value == 14 << 12 | 0xFFF)
