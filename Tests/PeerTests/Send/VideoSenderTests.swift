@@ -248,16 +248,19 @@ struct VideoSenderTests {
         #expect((second == nil) == arrives)
     }
 
-    @Test("If repairs come late repeatedly, all packets of the next frame request a playout delay")
-    func hold() throws {
+    @Test(
+        "If repairs come late repeatedly, all packets of the next frame request a playout delay, of stills none",
+        arguments: [false, true])
+    func hold(isStill: Bool) throws {
         var sender = sender()
         var estimator = estimator()
         var said: [UInt32?] = []
         for (round, late) in [220, 200, 0].enumerated() {
             let start = now + .seconds(3) * round
             sender.enqueue(
-                frame(key: round == 0, size: 2000, timestamp: 900 + 270_000 * Int64(round)), available: .megabits(9),
-                at: start)
+                frame(
+                    key: round == 0, size: 2000, timestamp: 900 + (isStill ? 90_000 : 89_000) * Int64(round)),
+                available: .megabits(9), at: start)
             while let packet = next(&sender, &estimator, at: start) {
                 let header = try RTPHeader(parsing: packet.span)
                 said.append(header.extension24(5, in: packet.span))
@@ -270,8 +273,8 @@ struct VideoSenderTests {
             estimator.receive(
                 feedback: number, arrivals: [.milliseconds(3000 * round + late)], at: repaired + .milliseconds(60))
         }
-        let told: UInt32? = 12 << 12 | 0xFFF
-        #expect(said == [nil, nil, nil, nil, told, told])
+        let (atOnce, told): (UInt32?, UInt32?) = (50, 12 << 12 | 0xFFF)
+        #expect(said == (isStill ? [nil, nil, atOnce, atOnce, atOnce, atOnce] : [nil, nil, nil, nil, told, told]))
     }
 
     @Test("Without RTX the same bytes are sent again: one nonce must not protect two messages")
