@@ -11,9 +11,15 @@ struct RoomFeed: Sendable {
     mutating func leaves(_ id: String, _ reason: LeaveReason) { leaving[id] = reason }
 
     /// The events of a change.
-    mutating func changes(from old: Room, to new: Room) -> [ServerEvent.Happening] {
+    ///
+    /// - Parameters:
+    ///   - isSameMembers: whether `old` and `new` have equal members, which the caller has found out already.
+    ///   - isSamePicture: `Room.hasSamePictures`, likewise.
+    mutating func changes(
+        from old: Room, to new: Room, isSameMembers: Bool, isSamePicture: Bool
+    ) -> [ServerEvent.Happening] {
         var happened: [ServerEvent.Happening] = []
-        if old.members != new.members {
+        if !isSameMembers {
             let present = Set(new.members.map(\.id))
             happened += old.members.filter { !present.contains($0.id) }.compactMap { left($0) }
             for member in new.members where told[member.id] == nil {
@@ -24,7 +30,7 @@ struct RoomFeed: Sendable {
         }
         if old.speaker != new.speaker { happened.append(.speakerChanged(new.speaker)) }
         if let recording = Self.recording(from: old.recording, to: new.recording) { happened.append(recording) }
-        if !new.hasSamePictures(as: old) {
+        if !isSamePicture {
             let (before, now) = (old.pictures, new.pictures)
             for view in new.settings.viewNames.map({ ViewID($0) }) where before.shown(view) != now.shown(view) {
                 happened.append(.layoutChanged(now.shown(view)))

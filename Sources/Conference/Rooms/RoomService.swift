@@ -167,7 +167,10 @@ final class RoomService: Sendable {
             slot.recording?.rest(slot.room.members.isEmpty, at: MonotonicClock.now(), slot.engine)
         }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
-        tell(slot.feed.changes(from: old, to: slot.room), of: slot.room, isPrivate: old.settings.isPrivate)
+        let isSamePicture = slot.room.hasSamePictures(as: old)
+        let happenings = slot.feed.changes(
+            from: old, to: slot.room, isSameMembers: isSameMembers, isSamePicture: isSamePicture)
+        tell(happenings, of: slot.room, isPrivate: old.settings.isPrivate)
         announceWaiting(slot, since: old)
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
             if was.role != member.role { notify(slot, member.id, .role(member.role)) }
@@ -177,7 +180,6 @@ final class RoomService: Sendable {
                 }
             }
         }
-        let isSamePicture = slot.room.hasSamePictures(as: old)
         if !isSamePicture { announceLayouts(slot, since: old) }
         slot.recording?.follow(slot.room, since: old)
         slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)

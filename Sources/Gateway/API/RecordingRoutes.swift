@@ -6,6 +6,11 @@ import Hummingbird
 /// The most parts of a recording that can be asked for.
 private let maxParts = 1_000_000
 
+/// The parameters of a signed link (`RecordingLinks`).
+private let signedLink: [RouteDescription.Parameter] = [
+    .query("expires", "Of a signed link: its end, in seconds since 1970."), .query("signature", "Of a signed link."),
+]
+
 /// The routes of recordings: start, pause, stop, list, download.
 extension RouteTable {
     /// - Parameters:
@@ -123,9 +128,7 @@ extension RouteTable {
                         .query(
                             "part", "The file of a recording that has several, from 1 on.", Schema.integer(1...maxParts)
                         ),
-                        .query("expires", "Of a signed link: its end, in seconds since 1970."),
-                        .query("signature", "Of a signed link."),
-                    ],
+                    ] + signedLink,
                     answers: [
                         .file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"),
                         .empty(304, "Unchanged."),
@@ -147,10 +150,8 @@ extension RouteTable {
                     tag: "recordings", summary: "Who was in a complete recording and who spoke when, with its chapters",
                     parameters: [
                         .query(
-                            "format", "`vtt`: a WebVTT with the names of who speaks.", Schema.choice(["json", "vtt"])),
-                        .query("expires", "Of a signed link: its end, in seconds since 1970."),
-                        .query("signature", "Of a signed link."),
-                    ],
+                            "format", "`vtt`: a WebVTT with the names of who speaks.", Schema.choice(["json", "vtt"]))
+                    ] + signedLink,
                     answers: [.json("The timeline.", Schema.ref("Timeline"))], failures: [400, 404, 503])
             ) { asked in
                 let format = asked.query("format") ?? "json"

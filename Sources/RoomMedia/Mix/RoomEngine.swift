@@ -371,8 +371,8 @@ package final class RoomEngine: Sendable {
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
 
-    /// Adds a tap, such as a recording: `video` takes the frames of the view's top H.264 rendition, which stays alive for it, and
-    /// `audio` the full mix with its room time at 48 kHz. Returns nil when the scene does not use the view.
+    /// Adds a tap, such as a recording: `video` takes the frames of the view's top H.264 rendition, which stays alive
+    /// for it, and `audio` the full mix with its room time at 48 kHz. Returns nil when the scene does not use the view.
     package func record(
         _ member: String, _ view: ViewID = .main, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
         audio: @escaping @Sendable ([Float], Int64) -> Void
