@@ -65,10 +65,8 @@ final class RecordingControl: Sendable {
     // MARK: - Closing
 
     /// Closes a recording. Returns when its file is complete.
-    ///
-    /// - Parameter engine: the media to which the recording is attached.
-    func close(_ recording: RoomRecording, _ engine: RoomEngine) async -> RecordingInfo {
-        let info = await recording.finish(engine)
+    func close(_ recording: RoomRecording) async -> RecordingInfo {
+        let info = await recording.finish()
         log.recordingEnded(info)
         events.publish(
             info.state == .failed ? .recordingFailed(info) : .recordingFinished(info), room: info.room)
@@ -76,8 +74,8 @@ final class RecordingControl: Sendable {
     }
 
     /// The same without waiting, for rooms that end.
-    func finish(_ recording: RoomRecording, _ engine: RoomEngine) {
-        Task { _ = await close(recording, engine) }
+    func finish(_ recording: RoomRecording) {
+        Task { _ = await close(recording) }
     }
 
     // MARK: - The directory

@@ -11,21 +11,21 @@ final class RoomPreRoll: Sendable {
     let length: Duration
     private let format: ViewFormat
     private let media: PreRoll
-    private let key = Guarded<RenditionKey?>(nil)
+    private let tap = Guarded<RoomTap?>(nil)
     private let engine: RoomEngine
 
-    /// The name as a member of the rendition; a recording that takes over keeps it.
-    let member: String
+    /// The tap's name; a recording that takes over keeps it.
+    private let name: String
 
     /// - Parameter number: differs from that of the room's earlier ones.
     init(of settings: RoomSettings, number: Int, length: Duration, memory: RecordingMemory, engine: RoomEngine) {
         view = settings.recordedView
         format = settings.format(ofView: view.name)
-        member = "pre-roll-\(number)"
+        name = "pre-roll-\(number)"
         self.length = length
         self.engine = engine
-        media = PreRoll(length: length, memory: memory) { [key, weak engine] in
-            if let key = key.withLock({ $0 }) { engine?.rendition(key)?.requestKeyframe(isUrgent: false) }
+        media = PreRoll(length: length, memory: memory) { [tap] in
+            tap.withLock { $0 }?.requestKeyframe(isUrgent: false)
         }
     }
 
@@ -36,22 +36,22 @@ final class RoomPreRoll: Sendable {
 
     /// Begins, where it has not begun yet. The engine's scene uses the view already.
     func attach() {
-        if key.withLock({ $0 }) != nil { return }
-        let taken = engine.record(
-            member, view, video: { [media] in media.append($0) },
+        if tap.withLock({ $0 }) != nil { return }
+        let taken = engine.tap(
+            name, view, video: { [media] in media.append($0) },
             audio: { [media] in media.append(audio: $0, timestamp: $1) })
-        key.withLock { $0 = taken?.key }
+        tap.withLock { $0 = taken }
     }
 
-    /// Passes what is kept, and all later media, to a recording. Returns the rendition's key, and the length of what was
-    /// kept; nil where it has no tap.
-    func hand(to recorder: MP4Recorder, at now: Instant) -> (key: RenditionKey, length: Duration)? {
-        key.withLock { $0 }.map { ($0, media.hand(to: recorder, at: now)) }
+    /// Passes what is kept, and all later media, to a recording. Returns the tap, and the length of what was kept;
+    /// nil where it has not begun.
+    func hand(to recorder: MP4Recorder, at now: Instant) -> (tap: RoomTap, length: Duration)? {
+        tap.withLock { $0 }.map { ($0, media.hand(to: recorder, at: now)) }
     }
 
     /// Forgets everything.
     func end() {
         media.end()
-        if let key = key.withLock({ $0 }) { engine.endRecording(member, key) }
+        tap.withLock { $0 }?.end()
     }
 }

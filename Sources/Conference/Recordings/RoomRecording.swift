@@ -23,9 +23,7 @@ final class RoomRecording: Sendable {
         var info: RecordingInfo
         /// Nobody is in the room any more.
         var isResting = false
-        var key: RenditionKey?
-        /// The recording's name as a member of the rendition.
-        var member: String
+        var tap: RoomTap?
         /// One mark a second, and ten at once.
         var marks = TokenBucket(rate: 1, size: 10, at: MonotonicClock.now())
         /// Why the server ended the recording.
@@ -52,8 +50,7 @@ final class RoomRecording: Sendable {
         state = Guarded(
             State(
                 info: RecordingInfo(
-                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt),
-                member: "recording-\(entry.id)"))
+                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt)))
         control.add(self)
     }
 
@@ -124,32 +121,30 @@ final class RoomRecording: Sendable {
     func attach(to engine: RoomEngine, taking preRoll: RoomPreRoll? = nil) {
         if let preRoll, preRoll.view == view, let taken = preRoll.hand(to: recorder, at: MonotonicClock.now()) {
             state.withLock { state in
-                (state.key, state.member) = (taken.key, preRoll.member)
+                state.tap = taken.tap
                 state.info.preRoll = taken.length
             }
             return save()
         }
         preRoll?.end()
         let recorder = recorder
-        let found = engine.record(
-            state.withLock { $0.member }, view, video: { recorder.append($0) },
+        let tap = engine.tap(
+            "recording-\(id)", view, video: { recorder.append($0) },
             audio: { recorder.append(audio: $0, timestamp: $1) })
-        state.withLock { $0.key = found?.key }
+        state.withLock { $0.tap = tap }
     }
 
-    func requestKeyframe(_ engine: RoomEngine) {
-        if let key = state.withLock({ $0.key }) { engine.rendition(key)?.requestKeyframe(isUrgent: true) }
-    }
+    func requestKeyframe() { state.withLock { $0.tap }?.requestKeyframe(isUrgent: true) }
 
-    func pause(at now: Instant, _ engine: RoomEngine) -> RecordingInfo {
-        change(at: now, engine) { state in
+    func pause(at now: Instant) -> RecordingInfo {
+        change(at: now) { state in
             if state.info.state == .recording { state.info.state = .paused }
         }
         return info
     }
 
-    func resume(at now: Instant, _ engine: RoomEngine) -> RecordingInfo {
-        change(at: now, engine) { state in
+    func resume(at now: Instant) -> RecordingInfo {
+        change(at: now) { state in
             if state.info.state == .paused { state.info.state = .recording }
         }
         return info
@@ -157,11 +152,11 @@ final class RoomRecording: Sendable {
 
     /// Records nothing while nobody is in the room, and goes on when somebody comes again, unless it is paused. The
     /// state that clients see stays the same.
-    func rest(_ isEmpty: Bool, at now: Instant, _ engine: RoomEngine) {
-        change(at: now, engine) { $0.isResting = isEmpty }
+    func rest(_ isEmpty: Bool, at now: Instant) {
+        change(at: now) { $0.isResting = isEmpty }
     }
 
-    private func change(at now: Instant, _ engine: RoomEngine, _ body: (inout State) -> Void) {
+    private func change(at now: Instant, _ body: (inout State) -> Void) {
         let (was, isRunning) = state.withLock { state in
             let was = state.isRunning
             body(&state)
@@ -170,19 +165,19 @@ final class RoomRecording: Sendable {
         if was, !isRunning { recorder.pause(at: now) }
         if !was, isRunning {
             recorder.resume(at: now)
-            requestKeyframe(engine)
+            requestKeyframe()
         }
     }
 
     /// Notes why the server ends the recording; `finish` follows.
     func end(because reason: RecordingError) { state.withLock { $0.reason = $0.reason ?? reason } }
 
-    /// Detaches the recording from `engine` and closes the file. Returns when the file is complete.
-    func finish(_ engine: RoomEngine?) async -> RecordingInfo {
+    /// Ends the recording's tap and closes the file. Returns when the file is complete.
+    func finish() async -> RecordingInfo {
         let task = state.withLock { state in
             if let running = state.finish { return running }
-            if let key = state.key { engine?.endRecording(state.member, key) }
-            state.key = nil
+            state.tap?.end()
+            state.tap = nil
             let task = Task { await self.close() }
             state.finish = task
             return task

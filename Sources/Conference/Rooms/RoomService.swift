@@ -82,7 +82,7 @@ final class RoomService: Sendable {
         log.roomEnded(id, reason, participants: last.room.members.count)
         for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
-        if let recording = last.recording { recordings.finish(recording, last.engine) }
+        if let recording = last.recording { recordings.finish(recording) }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
     }
@@ -164,7 +164,7 @@ final class RoomService: Sendable {
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
         if old.members.isEmpty != slot.room.members.isEmpty {
-            slot.recording?.rest(slot.room.members.isEmpty, at: MonotonicClock.now(), slot.engine)
+            slot.recording?.rest(slot.room.members.isEmpty, at: MonotonicClock.now())
         }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
         let isSamePicture = slot.room.hasSamePictures(as: old)

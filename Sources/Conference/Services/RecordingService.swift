@@ -83,7 +83,7 @@ final class RecordingService: Sendable {
                 return recording.info
             }
         } catch {
-            Task { _ = await recording.finish(nil) }
+            Task { _ = await recording.finish() }
             throw error
         }
     }
@@ -94,7 +94,7 @@ final class RecordingService: Sendable {
         let made = await control.onDisk { [self] in
             Result { () throws(RecordingError) in try makeRecordingNow(room, settings, by: participant) }
         } late: { late in
-            if case .success(let recording) = late { Task { _ = await recording.finish(nil) } }
+            if case .success(let recording) = late { Task { _ = await recording.finish() } }
         }
         guard let made else {
             control.refuse(.disk)
@@ -154,20 +154,19 @@ final class RecordingService: Sendable {
     }
 
     private func keyframeForRecording(of room: String) {
-        guard let room = rooms.registry[room], let recording = room.read(\.recording) ?? nil else { return }
-        recording.requestKeyframe(room.engine)
+        (rooms.registry[room]?.read(\.recording) ?? nil)?.requestKeyframe()
     }
 
     // MARK: - Running recordings
 
     @discardableResult
     func pause(_ id: String) throws(ConferenceError) -> RecordingInfo {
-        try changeRecording(id) { recording, engine in recording.pause(at: MonotonicClock.now(), engine) }
+        try changeRecording(id) { $0.pause(at: MonotonicClock.now()) }
     }
 
     @discardableResult
     func resume(_ id: String) throws(ConferenceError) -> RecordingInfo {
-        try changeRecording(id) { recording, engine in recording.resume(at: MonotonicClock.now(), engine) }
+        try changeRecording(id) { $0.resume(at: MonotonicClock.now()) }
     }
 
     /// Sets a mark in a running recording, which becomes a chapter.
@@ -194,11 +193,11 @@ final class RecordingService: Sendable {
     }
 
     private func changeRecording(
-        _ id: String, _ body: (RoomRecording, RoomEngine) -> RecordingInfo
+        _ id: String, _ body: (RoomRecording) -> RecordingInfo
     ) throws(ConferenceError) -> RecordingInfo {
         try rooms.change(try roomOfRecording(id)) { slot throws(ConferenceError) in
             guard let recording = slot.recording, recording.id == id else { throw .recordingNotFound(id) }
-            let info = body(recording, slot.engine)
+            let info = body(recording)
             slot.room.recording = info
             return info
         }
@@ -228,14 +227,14 @@ final class RecordingService: Sendable {
     private func endIfDeserted(_ recording: RoomRecording, at now: Instant) {
         let timeout = configuration.rooms.emptyTimeout
         guard now - recording.startedAt >= timeout else { return }
-        let engine = try? rooms.change(recording.info.room) { slot throws(ConferenceError) -> RoomEngine? in
+        let isEnded = try? rooms.change(recording.info.room) { slot throws(ConferenceError) -> Bool in
             guard slot.recording?.id == recording.id, !slot.isUnused, slot.room.isAbandoned(after: timeout, at: now)
-            else { return nil }
+            else { return false }
             slot.recording = nil
             slot.room.recording = nil
-            return slot.engine
+            return true
         }
-        if let engine = engine ?? nil { control.finish(recording, engine) }
+        if isEnded == true { control.finish(recording) }
     }
 
     // MARK: - Ending
@@ -248,24 +247,24 @@ final class RecordingService: Sendable {
             guard let recording = slot.recording, recording.id == id else { throw .recordingNotFound(id) }
             slot.recording = nil
             slot.room.recording = nil
-            return (recording, slot.engine)
+            return recording
         }
-        return await control.close(found.0, found.1)
+        return await control.close(found)
     }
 
     /// Ends a recording after a failure such as a full disk: everyone gets an error event, the file is closed as far as
     /// possible, and the call goes on.
     private func recordingEnded(_ id: String, _ error: RecordingError) {
         guard let room = try? roomOfRecording(id) else { return }
-        let found = try? rooms.change(room) { slot throws(ConferenceError) -> (RoomRecording, RoomEngine)? in
+        let found = try? rooms.change(room) { slot throws(ConferenceError) -> RoomRecording? in
             guard let recording = slot.recording, recording.id == id else { return nil }
             recording.end(because: error)
             slot.recording = nil
             slot.room.recording = nil
             rooms.notifyAll(slot, .error(.recordingFailed(error.publicDescription)))
-            return (recording, slot.engine)
+            return recording
         }
-        if let found = found ?? nil { control.finish(found.0, found.1) }
+        if let found = found ?? nil { control.finish(found) }
     }
 
     // MARK: - Lists

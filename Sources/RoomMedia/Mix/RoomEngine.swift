@@ -80,7 +80,11 @@ package final class RoomEngine: Sendable {
     private struct Tap {
         /// The view whose picture it takes.
         var view: ViewID
+        var needs: TapNeeds
+        var video: @Sendable (EncodedVideoFrame) -> Void
         var audio: @Sendable ([Float], Int64) -> Void
+        /// The rendition that it takes; nil while the view is not made.
+        var key: RenditionKey?
     }
 
     private struct State {
@@ -91,7 +95,7 @@ package final class RoomEngine: Sendable {
         var people: [String: Person] = [:]
         var users: Set<User> = []
         var snapshots = 0
-        /// Those that take the room's output for a file, by name.
+        /// By name.
         var taps: [String: Tap] = [:]
         var isClosed = false
 
@@ -153,9 +157,11 @@ package final class RoomEngine: Sendable {
                 ended = Array(state.views.values)
                 intakes = state.people.values.flatMap(\.intake.pictures)
                 state.views = [:]
+                for tap in state.taps.keys { state.taps[tap]?.key = nil }
                 services.video.remove(id)
                 services.audio.execute { [id] in $0.remove(id) }
             }
+            attachTaps(&state)
         }
         for view in ended { view.close() }
         for intake in intakes { intake.setShown(false) }
@@ -228,12 +234,14 @@ package final class RoomEngine: Sendable {
             where scene.views[id]?.isUsed != true || view.format != scene.format(of: id) {
                 ended.append(view)
                 state.views[id] = nil
+                for tap in state.taps.keys where state.taps[tap]?.key?.view == id { state.taps[tap]?.key = nil }
             }
             // A stopped view's tiles are arranged anew on another canvas.
             if reshaped { state.arrangements = [:] }
             state.scene = scene
             if state.isRunning {
                 makeViews(&state)
+                attachTaps(&state)
                 services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
             }
             moved = Self.arrange(&state)
@@ -371,27 +379,42 @@ package final class RoomEngine: Sendable {
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
 
-    /// Adds a tap, such as a recording: `video` takes the frames of the view's top H.264 rendition, which stays alive
-    /// for it, and `audio` the full mix with its room time at 48 kHz. Returns nil when the scene does not use the view.
-    package func record(
-        _ member: String, _ view: ViewID = .main, video: @escaping @Sendable (EncodedVideoFrame) -> Void,
-        audio: @escaping @Sendable ([Float], Int64) -> Void
-    ) -> (key: RenditionKey, rung: Ladder.Rung)? {
-        use(.tap(member), true) { state in
-            state.taps[member] = Tap(view: view, audio: audio)
-            services.audio.execute { [id] in $0.all[id]?.taps[member] = audio }
+    // MARK: - Taps
+
+    /// Adds a tap: `video` takes the frames of the view's top H.264 rendition on the encoder's lane, and `audio` the full
+    /// mix with its room time at 48 kHz. There is no picture while the scene does not use the view.
+    package func tap(
+        _ name: String, _ view: ViewID = .main, needs: TapNeeds = TapNeeds(),
+        video: @escaping @Sendable (EncodedVideoFrame) -> Void, audio: @escaping @Sendable ([Float], Int64) -> Void
+    ) -> RoomTap {
+        use(.tap(name), true) { state in
+            state.taps[name] = Tap(view: view, needs: needs, video: video, audio: audio)
+            services.audio.execute { [id] in $0.all[id]?.taps[name] = audio }
         }
-        guard let view = state.withLock({ $0.views[view] }), let rung = view.ladder.rungs.first else { return nil }
-        let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
-        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.tap(member, video) }
-        return (key, rung)
+        return RoomTap(name, view: view, of: self)
     }
 
-    package func endRecording(_ member: String, _ key: RenditionKey) {
-        unsubscribe(member, from: key)
-        use(.tap(member), false) { state in
-            state.taps[member] = nil
-            services.audio.execute { [id] in $0.all[id]?.taps[member] = nil }
+    func endTap(_ name: String) {
+        use(.tap(name), false) { state in
+            let tap = state.taps.removeValue(forKey: name)
+            if let key = tap?.key { state.views[key.view]?.remove(name, from: key) }
+            services.audio.execute { [id] in $0.all[id]?.taps[name] = nil }
+        }
+    }
+
+    func rendition(ofTap name: String) -> Rendition? {
+        state.withLock { state in state.taps[name]?.key.flatMap { state.views[$0.view]?.rendition($0) } }
+    }
+
+    /// Makes each tap a member of its view's top rendition, where the view is made. Called with the state locked.
+    private func attachTaps(_ state: inout State) {
+        for (name, tap) in state.taps where tap.key == nil {
+            guard let view = state.views[tap.view], let rung = view.ladder.rungs.first else { continue }
+            let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
+            view.rendition(key, make: { make(key, rung, of: view.ladder) }) {
+                $0.tap(name, needs: tap.needs, tap.video)
+            }
+            state.taps[name]?.key = key
         }
     }
 

@@ -85,16 +85,14 @@ package final class Rendition: Sendable {
             state.control.leave(member)
             state.place(member, on: nil)
             state.taps[member] = nil
-            state.control.isRecorded = !state.taps.isEmpty
             return state.control.isEmpty
         }
     }
 
     /// Adds a member whose `body` takes the encoded frames, on the lane.
-    func tap(_ member: String, _ body: @escaping @Sendable (EncodedVideoFrame) -> Void) {
+    func tap(_ member: String, needs: TapNeeds, _ body: @escaping @Sendable (EncodedVideoFrame) -> Void) {
         state.withLock { state in
-            state.control.join(member, budget: nil)
-            state.control.isRecorded = true
+            state.control.tap(member, needs)
             state.taps[member] = body
             state.control.requestKeyframe(isUrgent: true)
         }

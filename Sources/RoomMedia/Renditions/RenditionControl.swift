@@ -19,8 +19,6 @@ package struct RenditionControl: Sendable {
     static let keyframeRefill = Duration.seconds(2)
     /// The time between two encodes of an unchanged canvas.
     static let keepAlive = Duration.seconds(1)
-    /// The time between a recording's keyframes, so that players can seek in the file.
-    static let recordingKeyframeInterval = Duration.seconds(10)
     /// The share of a video stream on the link that packet headers leave: 75 bytes on packets of about 1000.
     static let headers = 0.92
     /// A smaller share of the members than this cannot pull the rate below `leastForMany`: those members move to
@@ -34,11 +32,10 @@ package struct RenditionControl: Sendable {
     package let rung: Ladder.Rung
     package let kind: RenditionKind
 
-    /// Whether a recording takes the frames.
-    package var isRecorded = false
-
     /// The bit rate that each member's link leaves for video; nil: no limit (a recording, or not yet known).
     private var members: [String: BitRate?] = [:]
+    /// What the members that are taps need.
+    private var taps: [String: TapNeeds] = [:]
     /// The members that wait for a keyframe with another picture, or for a short time.
     private var waiting: Set<String> = []
     private var wantsRepair = false
@@ -70,8 +67,14 @@ package struct RenditionControl: Sendable {
 
     /// - Parameter budget: the bit rate that the member's link carries beside its audio.
     package mutating func join(_ member: String, budget: BitRate?) { members[member] = .some(budget) }
+    /// Adds a member that takes the frames elsewhere than over a peer's link.
+    package mutating func tap(_ member: String, _ needs: TapNeeds) {
+        join(member, budget: nil)
+        taps[member] = needs
+    }
     package mutating func leave(_ member: String) {
         members[member] = nil
+        taps[member] = nil
         waiting.remove(member)
     }
 
@@ -121,7 +124,10 @@ package struct RenditionControl: Sendable {
 
     private func keyframeIsDue(at now: Instant) -> Bool {
         guard let lastKeyframe else { return true }
-        if isRecorded, now - lastKeyframe >= Self.recordingKeyframeInterval { return true }
+        // Half a tick of slack, as for frames.
+        if let longest = taps.values.map(\.keyframeInterval).min(), now - lastKeyframe >= longest - .milliseconds(8) {
+            return true
+        }
         guard now - lastKeyframe >= distance else { return false }
         return isUrgent || !waiting.isEmpty && now >= dueForWaiting(after: lastKeyframe)
             || wantsRepair && allowance(at: now) >= 1
@@ -145,7 +151,13 @@ package struct RenditionControl: Sendable {
         // Half a tick of slack: ticks of 33.3 ms must give every second one to a rendition of 15 frames/s.
         let period = Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))) - .milliseconds(8)
         guard tick - lastEncode >= period else { return false }
-        return generation != encodedGeneration || tick - lastEncode >= Self.keepAlive
+        return generation != encodedGeneration || tick - lastEncode >= longestPause
+    }
+
+    /// The time between two encodes of a picture that stands still.
+    private var longestPause: Duration {
+        let rate = taps.values.map(\.framesPerSecond).max() ?? 0
+        return rate > 1 ? .seconds(1 / rate) - .milliseconds(8) : Self.keepAlive
     }
 
     /// Notes that the picture of this tick goes to the encoder's queue.

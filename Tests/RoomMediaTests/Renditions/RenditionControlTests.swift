@@ -99,6 +99,31 @@ struct RenditionControlTests {
         #expect(control.awaitKeyframe("d", at: at(20_000)) == .zero, "none was made for long")
     }
 
+    @Test(
+        "The taps' shortest interval sets the keyframes, and their highest rate the frames of a picture that stands still"
+    )
+    func taps() {
+        var control = control()
+        control.tap("file", TapNeeds())
+        control.tap("stream", TapNeeds(keyframeInterval: .seconds(2), framesPerSecond: 10))
+        var (frames, keyframes): ([Int64], [Int64]) = ([], [])
+        func run(_ ticks: Range<Int64>) {
+            (frames, keyframes) = ([], [])
+            for tick in ticks {
+                let now = at(tick * 1000 / 30)
+                guard control.wantsPicture(at: now, generation: 1) else { continue }
+                control.noteQueued(picture: 1, at: now)
+                frames.append(tick)
+                if control.takeKeyframe(at: now) { keyframes.append(tick) }
+            }
+        }
+        run(0..<300)
+        #expect(keyframes == [0, 60, 120, 180, 240] && (95...105).contains(frames.count))
+        control.leave("stream")
+        run(300..<900)
+        #expect(keyframes == [540, 840] && (18...25).contains(frames.count))
+    }
+
     @Test("A keyframe made for another reason serves those who wait")
     func served() {
         var control = running()
