@@ -287,7 +287,10 @@ struct LimitTests {
             let frames = clients[1].seen.frames
             #expect(await eventually { clients[1].seen.frames > frames + 5 })
             #expect(value(conference, "tessera_peers_over_budget_total") == 1)
-            #expect(value(conference, "tessera_packets_refused_total", ["reason": "over_budget"]) ?? 0 > 0)
+            #expect(
+                await eventually {
+                    value(conference, "tessera_packets_refused_total", ["reason": "over_budget"]) ?? 0 > 0
+                })
             #expect((value(conference, "tessera_loop_turn_seconds_count") ?? 0) > 10)
             for client in clients { client.stop() }
         }

@@ -1,4 +1,5 @@
 import Basics
+import Dispatch
 import Threads
 
 @testable import RoomMedia
@@ -25,6 +26,18 @@ final class StillServices: Sendable {
     }
 
     deinit { pool.stop() }
+
+    /// Runs `body` while no picture can be composed or encoded: what it starts waits for its end.
+    func withoutPictures(_ body: () -> Void) {
+        let (held, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        SerialLane(pool: pool, meter: StageMeter("hold"), limit: 1).submit {
+            held.signal()
+            ended.wait()
+        }
+        held.wait()
+        body()
+        ended.signal()
+    }
 
     /// The scene of an empty room.
     func room(
