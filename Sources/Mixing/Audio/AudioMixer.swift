@@ -37,7 +37,7 @@ public struct AudioMixerConfiguration: Hashable, Sendable {
 /// Confined to one thread. All participants who are not in the mix get the same output, so one encode serves them all;
 /// the `contributors` need an encode each. Every change of volume or membership is ramped over a tick, and every output
 /// has a limiter whose gain continues from tick to tick, so no output clips or clicks. The limiters' look-ahead delays
-/// all outputs by 2.5 ms. The mixer allocates only when the contributors change.
+/// all outputs by 2.5 ms. The mixer allocates only when the contributors change, and 4 kB a tick while it makes `outgoing`.
 public final class AudioMixer {
     public static let sampleRate = 48_000
     public static let samplesPerTick = 960
@@ -46,10 +46,20 @@ public final class AudioMixer {
 
     /// The participants in the mix of this tick, for whom `mix(without:)` differs from `full`.
     public private(set) var contributors: [String] = []
-    /// The sum of all contributors, for participants who are not in the mix and for recordings.
+    /// The sum of all contributors, for participants who are not in the mix.
     public private(set) var full: [Float]
     /// The level of every input of this tick in dBov, after its gain, for `SpeakerDetector` and level displays.
     public private(set) var levels: [String: Double] = [:]
+
+    /// The participants who are not in `outgoing`.
+    public var leftOut: Set<String> = []
+    /// Whether somebody takes `outgoing`.
+    public var mixesOutgoing = false
+    /// Whether `outgoing` is a mix of its own: while somebody is left out, and for two ticks more, in which a voice
+    /// comes back by a ramp, and the limiter of `full` still holds back audio of who was left out.
+    public var hasOutgoing: Bool { outgoingMix != nil }
+    /// The sum of the contributors who are not left out, for recordings and streams.
+    public var outgoing: [Float] { outgoingMix?.samples ?? full }
 
     private struct Voice {
         var appliedGain: Float = 0
@@ -71,6 +81,11 @@ public final class AudioMixer {
     private var outputs: [String: Output] = [:]
     private var fullLimiter = Limiter()
     private var sum = [Float](repeating: 0, count: samplesPerTick)
+    private var outgoingMix: Output?
+    private var outgoingSum: [Float] = []
+    /// Those who were left out of the last tick, and how many ticks `outgoing` is still a mix of its own.
+    private var wasLeftOut: Set<String> = []
+    private var outgoingTicks = 0
 
     public init(configuration: AudioMixerConfiguration = AudioMixerConfiguration()) {
         self.configuration = configuration
@@ -84,6 +99,7 @@ public final class AudioMixer {
         rate(inputs)
         let chosen = choose()
         for index in sum.indices { sum[index] = 0 }
+        beginOutgoing()
         contributors.removeAll(keepingCapacity: true)
         var seen: Set<String> = []
         for input in inputs where seen.insert(input.id).inserted {
@@ -95,6 +111,7 @@ public final class AudioMixer {
             if voice.isIn {
                 apply(input.samples, from: voice.appliedGain, to: wanted, into: &voice.samples)
                 for index in sum.indices { sum[index] += voice.samples[index] }
+                addToOutgoing(input.id, voice.samples)
                 contributors.append(input.id)
             }
             voice.appliedGain = wanted
@@ -118,7 +135,47 @@ public final class AudioMixer {
             next[id] = output
         }
         outputs = next
+        endOutgoing()
     }
+
+    // MARK: The mix without those who are left out
+
+    private func beginOutgoing() {
+        outgoingTicks = leftOut.isEmpty ? max(0, outgoingTicks - 1) : 3
+        // Nothing that the limiter holds back may be of somebody who is left out from now on.
+        if !mixesOutgoing || !leftOut.isSubset(of: wasLeftOut) { outgoingMix = nil }
+        outgoingSum = mixesOutgoing && outgoingTicks > 0 ? [Float](repeating: 0, count: Self.samplesPerTick) : []
+    }
+
+    /// Those who come back begin with a ramp.
+    private func addToOutgoing(_ id: String, _ samples: [Float]) {
+        if outgoingSum.isEmpty || leftOut.contains(id) { return }
+        if wasLeftOut.contains(id) {
+            for index in outgoingSum.indices { outgoingSum[index] += samples[index] * Self.ramp(index) }
+        } else {
+            for index in outgoingSum.indices { outgoingSum[index] += samples[index] }
+        }
+    }
+
+    private func endOutgoing() {
+        wasLeftOut = leftOut
+        if outgoingSum.isEmpty {
+            outgoingMix = nil
+            return
+        }
+        if outgoingMix == nil {
+            outgoingMix = Output(limiter: Limiter(), samples: [])
+            for index in outgoingSum.indices { outgoingSum[index] *= Self.ramp(index) }
+        }
+        outgoingMix?.samples = outgoingSum
+        if var mix = outgoingMix {
+            outgoingMix = nil
+            mix.limiter.process(&mix.samples)
+            outgoingMix = mix
+        }
+    }
+
+    private static func ramp(_ index: Int) -> Float { Float(index + 1) / Float(samplesPerTick) }
 
     /// The output of this tick for one participant: the sum of all other contributors.
     public func mix(without id: String) -> [Float] { outputs[id]?.samples ?? full }

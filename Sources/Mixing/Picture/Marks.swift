@@ -59,6 +59,28 @@ enum Marks {
         cairo_restore(cairo)
     }
 
+    /// The dot of a recording, crossed out, on a dark disc.
+    static func notRecorded(_ cairo: OpaquePointer, size: Double) {
+        cairo_save(cairo)
+        cairo_scale(cairo, size, size)
+        cairo_arc(cairo, 0.5, 0.5, 0.5, 0, 2 * .pi)
+        cairo_set_source_rgba(cairo, 0.05, 0.06, 0.08, 0.85)
+        cairo_fill(cairo)
+        cairo_arc(cairo, 0.5, 0.5, 0.22, 0, 2 * .pi)
+        cairo_set_source_rgb(cairo, 1, 0.42, 0.40)
+        cairo_fill(cairo)
+        cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND)
+        // The dark line parts the light one from the dot.
+        for (width, light) in [(0.2, 0.08), (0.09, 1.0)] {
+            cairo_set_line_width(cairo, width)
+            cairo_set_source_rgb(cairo, light, light, light)
+            cairo_move_to(cairo, 0.24, 0.24)
+            cairo_line_to(cairo, 0.76, 0.76)
+            cairo_stroke(cairo)
+        }
+        cairo_restore(cairo)
+    }
+
     /// Three dots on a dark pill, the mark of a frozen picture.
     static func dots(_ cairo: OpaquePointer, width: Double, height: Double) {
         roundedRectangle(cairo, 0, 0, width, height, radius: height / 2)

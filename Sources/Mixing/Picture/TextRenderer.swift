@@ -32,6 +32,7 @@ public final class TextRenderer: Sendable {
         /// A picture cut to a disc.
         case avatar(StillImage, diameter: Int)
         case hand(size: Int)
+        case notRecorded(size: Int)
         case frozen(size: Int)
         /// Opaque outside of a circle, in a square of twice its radius.
         case outside(radius: Int)
@@ -205,6 +206,8 @@ public final class TextRenderer: Sendable {
                 Overlay.paint(picture, on: cairo, width: size, height: size, covers: true)
             }
         case .hand(let size): Overlay(width: size, height: size) { Marks.hand($0, size: Double(size)) }
+        case .notRecorded(let size):
+            Overlay(width: size, height: size) { Marks.notRecorded($0, size: Double(size)) }
         case .frozen(let size):
             Overlay(width: size, height: size / 2) { Marks.dots($0, width: Double(size), height: Double(size / 2)) }
         case .line(let text, let fontSize, let maxWidth, let colour):

@@ -25,6 +25,8 @@ public struct TileAppearance: Sendable {
     public var handRaised: Bool
     /// Shown instead of initials.
     public var avatar: StillImage?
+    /// Whether the tile has the sign of a participant who is left out of a recording.
+    public var isLeftOut = false
 
     public init(
         name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0,
@@ -53,6 +55,7 @@ struct Look: Equatable {
     var isMuted: Bool
     var handRaised: Bool
     var avatar: StillImage?
+    var isLeftOut: Bool
 
     init(_ appearance: TileAppearance) {
         let showsPicture = appearance.picture != nil && appearance.state != .avatar
@@ -66,5 +69,6 @@ struct Look: Equatable {
         isMuted = appearance.isMuted
         handRaised = appearance.handRaised
         avatar = showsPicture ? nil : appearance.avatar
+        isLeftOut = appearance.isLeftOut
     }
 }

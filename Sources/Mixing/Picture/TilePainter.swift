@@ -41,16 +41,22 @@ struct TilePainter {
             corners.putBack(frame, radius: radius, outside: outside, on: canvas)
         }
         label(tile, settled, appearance, radius, on: canvas)
-        if appearance.handRaised {
-            let size = min(max(tile.height / 6, 18), side / 14) & ~1
-            if let hand = text.overlay(.hand(size: size)) {
-                let gap = inset(radius)
-                let isBelow = style.label.place == .topRight
-                hand.blend(
-                    over: canvas, x: tile.x + tile.width - hand.width - gap,
-                    y: isBelow ? tile.y + tile.height - hand.height - gap : tile.y + gap)
-            }
-        }
+        if appearance.handRaised { mark(.hand(size: markSize(tile)), .topRight, tile, radius, on: canvas) }
+        if appearance.isLeftOut { mark(.notRecorded(size: markSize(tile)), .topLeft, tile, radius, on: canvas) }
+    }
+
+    private func markSize(_ tile: Tile) -> Int { min(max(tile.height / 6, 18), side / 14) & ~1 }
+
+    /// Draws a mark in an upper corner, or below it where the label is there.
+    private func mark(
+        _ key: TextRenderer.Key, _ place: LabelStyle.Place, _ tile: Tile, _ radius: Int, on canvas: Picture
+    ) {
+        guard let mark = text.overlay(key) else { return }
+        let gap = inset(radius)
+        let isBelow = style.label.place == place
+        mark.blend(
+            over: canvas, x: place == .topLeft ? tile.x + gap : tile.x + tile.width - mark.width - gap,
+            y: isBelow ? tile.y + tile.height - mark.height - gap : tile.y + gap)
     }
 
     /// The distance of labels and marks from the tile's edge.
