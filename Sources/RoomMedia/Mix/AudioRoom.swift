@@ -66,7 +66,7 @@ final class AudioRoom {
     static let mostCodings = 8
 
     var seats: [String: Seat] = [:]
-    /// Each takes the full mix and its room time at 48 kHz.
+    /// Each takes the mix of those who are recorded, and its room time at 48 kHz.
     var taps: [String: @Sendable ([Float], Int64) -> Void] = [:]
 
     private let mixer: AudioMixer
@@ -94,6 +94,9 @@ final class AudioRoom {
     private var sampleBuffers: [String: [Float]] = [:]
     /// Participants who left since the last tick: one more tick of their audio fades out.
     private var leaving: [String: AudioIntake] = [:]
+    /// The participants who are not recorded, and those of `leaving` who were not.
+    private var unrecorded: Set<String> = []
+    private var leavingUnrecorded: Set<String> = []
     private let speakersChanged: @Sendable (Speakers) -> Void
 
     init(configuration: RoomMediaConfiguration.Audio, speakersChanged: @escaping @Sendable (Speakers) -> Void) {
@@ -113,24 +116,32 @@ final class AudioRoom {
             seats[person.id]?.isHeard = person.sendsAudio
             seats[person.id]?.hearsAs = person.hearsAs
         }
+        unrecorded = Set(people.lazy.filter { !$0.isRecorded }.map(\.id))
     }
 
     /// Removes a participant, whose audio fades out without a click.
     func leave(_ id: String) {
         guard let seat = seats.removeValue(forKey: id) else { return }
         leaving[id] = seat.intake
+        if unrecorded.contains(id) { leavingUnrecorded.insert(id) }
     }
+
+    /// Whether the taps have a mix of their own now.
+    var hasOutgoingMix: Bool { mixer.hasOutgoing }
 
     /// Mixes the tick at `now` and appends each peer's packet.
     func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
         let sources = collect(now)
         keepPreviousTick()
+        (mixer.leftOut, mixer.mixesOutgoing) = (unrecorded.union(leavingUnrecorded), !taps.isEmpty)
         mix(sources, at: 0, inputs: [])
+        leavingUnrecorded.removeAll()
         for id in leaving.keys { (sampleBuffers[id], levellers[id]) = (nil, nil) }
         leaving.removeAll()
         detectSpeakers(now)
         let timestamp = now.ticks(at: 48_000)
-        for tap in taps.values { tap(mixer.full, timestamp) }
+        let outgoing = mixer.outgoing
+        for tap in taps.values { tap(outgoing, timestamp) }
 
         let contributors = Set(mixer.contributors)
         var packets: [EncoderKey: Packet] = [:]

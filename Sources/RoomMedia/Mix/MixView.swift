@@ -116,7 +116,9 @@ package final class MixView: Sendable {
             {
                 trace.origins.append(origin)
             }
-            return MixView.appearance(of: people[id], view, at: tick)
+            var appearance = MixView.appearance(of: people[id], view, at: tick)
+            appearance.isLeftOut = self.id.cut != nil && people[id]?.isRecorded == false
+            return appearance
         }
         delays.composed(trace)
         if let changed {

@@ -78,13 +78,22 @@ package final class RoomEngine: Sendable {
     }
 
     private struct Tap {
+        /// A rendition that the tap is a member of, with its number at the gate.
+        struct Source {
+            var number: Int
+            var key: RenditionKey
+        }
+
         /// The view whose picture it takes.
         var view: ViewID
         var needs: TapNeeds
-        var video: @Sendable (EncodedVideoFrame) -> Void
-        var audio: @Sendable ([Float], Int64) -> Void
-        /// The rendition that it takes; nil while the view is not made.
-        var key: RenditionKey?
+        let gate: TapGate
+        /// The rendition that it takes, and before it the one that it takes until the other's keyframe. Empty while the
+        /// view is not made.
+        var sources: [Source] = []
+
+        /// The rendition that it takes, or is about to.
+        var key: RenditionKey? { sources.last?.key }
     }
 
     private struct State {
@@ -95,11 +104,27 @@ package final class RoomEngine: Sendable {
         var people: [String: Person] = [:]
         var users: Set<User> = []
         var snapshots = 0
+        /// The views of the snapshots that wait for their picture, by their numbers.
+        var snapshotViews: [Int: ViewID] = [:]
         /// By name.
         var taps: [String: Tap] = [:]
+        /// How many times somebody was left out of the taps from then on.
+        var cuts = 0
+        /// Until when participants' pictures may have somebody who was not recorded.
+        var lastUnrecorded = Instant.distantPast
+        /// The scene as it leaves the room; nil while nobody is left out and no view without somebody is made.
+        var outgoingScene: Scene?
         var isClosed = false
 
         var isRunning: Bool { !users.isEmpty && !isClosed }
+
+        /// The picture of a view that leaves the room.
+        func outgoing(_ view: ViewID) -> ViewID { scene.hasUnrecorded ? view.outgoing(cuts) : view }
+
+        mutating func noteOutgoingScene() {
+            let isNeeded = scene.hasUnrecorded || views.keys.contains { $0.cut != nil }
+            outgoingScene = isNeeded ? scene.outgoing(cuts) : nil
+        }
 
         /// The intakes of the scene's pictures, by their ids.
         var intakes: [String: VideoIntake] {
@@ -157,11 +182,12 @@ package final class RoomEngine: Sendable {
                 ended = Array(state.views.values)
                 intakes = state.people.values.flatMap(\.intake.pictures)
                 state.views = [:]
-                for tap in state.taps.keys { state.taps[tap]?.key = nil }
+                for tap in state.taps.keys { state.taps[tap]?.sources = [] }
                 services.video.remove(id)
                 services.audio.execute { [id] in $0.remove(id) }
             }
             attachTaps(&state)
+            ended += Self.endOutgoing(&state)
         }
         for view in ended { view.close() }
         for intake in intakes { intake.setShown(false) }
@@ -194,7 +220,7 @@ package final class RoomEngine: Sendable {
         let (people, scene, taps) = (state.people, state.scene.people, state.taps)
         services.audio.execute { [id, audio, speakersChanged] rooms in
             let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
-            room.taps = taps.mapValues(\.audio)
+            room.taps = taps.mapValues { tap in { tap.gate.take($0, at: $1) } }
             for (id, person) in people { room.seats[id] = person.audioSeat }
             room.apply(scene)
             rooms.add(id, room)
@@ -227,22 +253,31 @@ package final class RoomEngine: Sendable {
             var ended: [MixView] = []
             var moved: [(ViewID, TilesInfo)] = []
             if state.isClosed { return (ended, false, false, moved) }
+            let isCut = scene.hasUnrecorded && (!old.hasUnrecorded || scene.leavesOut(moreThan: old))
+            if isCut { cutTaps(&state) }
+            if old.hasUnrecorded { state.lastUnrecorded = MonotonicClock.now() }
             let reshaped = old.views.keys.contains {
                 scene.views[$0] != nil && old.format(of: $0) != scene.format(of: $0)
             }
             for (id, view) in state.views
-            where scene.views[id]?.isUsed != true || view.format != scene.format(of: id) {
+            where scene.views[id.inRoom]?.isUsed != true || view.format != scene.format(of: id.inRoom) {
                 ended.append(view)
                 state.views[id] = nil
-                for tap in state.taps.keys where state.taps[tap]?.key?.view == id { state.taps[tap]?.key = nil }
+                for tap in state.taps.keys { state.taps[tap]?.sources.removeAll { $0.key.view == id } }
             }
+            let hasEnded = ended.contains { $0.id.cut == nil }
             // A stopped view's tiles are arranged anew on another canvas.
             if reshaped { state.arrangements = [:] }
             state.scene = scene
             if state.isRunning {
                 makeViews(&state)
                 attachTaps(&state)
-                services.audio.execute { [id] in $0.all[id]?.apply(scene.people) }
+                ended += Self.endOutgoing(&state)
+                let gates = isCut ? state.taps.values.map(\.gate) : []
+                services.audio.execute { [id] in
+                    $0.all[id]?.apply(scene.people)
+                    for gate in gates { gate.audioIsCut() }
+                }
             }
             moved = Self.arrange(&state)
             for person in scene.people { state.people[person.id]?.hearsAs = person.hearsAs }
@@ -254,7 +289,7 @@ package final class RoomEngine: Sendable {
                     }
                 }
             }
-            let choosesAgain = reshaped || !ended.isEmpty || old.hasScreen != scene.hasScreen
+            let choosesAgain = reshaped || hasEnded || old.hasScreen != scene.hasScreen
             return (ended, choosesAgain, old.senders != scene.senders, moved)
         }
         for view in ended { view.close() }
@@ -372,8 +407,10 @@ package final class RoomEngine: Sendable {
     /// Whether an overload leaves nothing for pictures that spare others' quality.
     var isOverloaded: Bool { services.overload.level >= .noTopRung }
 
-    /// The views of which a tap takes the top H.264 rendition.
-    var recorded: Set<ViewID> { state.withLock { Set($0.taps.values.map(\.view)) } }
+    /// The views of which a tap takes the participants' top H.264 rendition.
+    var recorded: Set<ViewID> {
+        state.withLock { state in state.scene.hasUnrecorded ? [] : Set(state.taps.values.map(\.view)) }
+    }
 
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
@@ -381,15 +418,17 @@ package final class RoomEngine: Sendable {
 
     // MARK: - Taps
 
-    /// Adds a tap: `video` takes the frames of the view's top H.264 rendition on the encoder's lane, and `audio` the full
-    /// mix with its room time at 48 kHz. There is no picture while the scene does not use the view.
+    /// Adds a tap: `video` takes the frames of the view's top H.264 rendition on the encoder's lane, from a keyframe on,
+    /// and `audio` the mix with its room time at 48 kHz, both without participants who are not recorded. There is no
+    /// picture while the scene does not use the view.
     package func tap(
         _ name: String, _ view: ViewID = .main, needs: TapNeeds = TapNeeds(),
         video: @escaping @Sendable (EncodedVideoFrame) -> Void, audio: @escaping @Sendable ([Float], Int64) -> Void
     ) -> RoomTap {
+        let gate = TapGate(video: video, audio: audio) { [weak self] in self?.settle(name, on: $0) }
         use(.tap(name), true) { state in
-            state.taps[name] = Tap(view: view, needs: needs, video: video, audio: audio)
-            services.audio.execute { [id] in $0.all[id]?.taps[name] = audio }
+            state.taps[name] = Tap(view: view, needs: needs, gate: gate)
+            services.audio.execute { [id] in $0.all[id]?.taps[name] = { gate.take($0, at: $1) } }
         }
         return RoomTap(name, view: view, of: self)
     }
@@ -397,7 +436,7 @@ package final class RoomEngine: Sendable {
     func endTap(_ name: String) {
         use(.tap(name), false) { state in
             let tap = state.taps.removeValue(forKey: name)
-            if let key = tap?.key { state.views[key.view]?.remove(name, from: key) }
+            for source in tap?.sources ?? [] { state.views[source.key.view]?.remove(name, from: source.key) }
             services.audio.execute { [id] in $0.all[id]?.taps[name] = nil }
         }
     }
@@ -406,39 +445,95 @@ package final class RoomEngine: Sendable {
         state.withLock { state in state.taps[name]?.key.flatMap { state.views[$0.view]?.rendition($0) } }
     }
 
-    /// Makes each tap a member of its view's top rendition, where the view is made. Called with the state locked.
-    private func attachTaps(_ state: inout State) {
-        for (name, tap) in state.taps where tap.key == nil {
-            guard let view = state.views[tap.view], let rung = view.ladder.rungs.first else { continue }
-            let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
-            view.rendition(key, make: { make(key, rung, of: view.ladder) }) {
-                $0.tap(name, needs: tap.needs, tap.video)
-            }
-            state.taps[name]?.key = key
+    /// Ends what all taps take, at once: somebody may not be in it from now on. Called with the state locked.
+    private func cutTaps(_ state: inout State) {
+        state.cuts += 1
+        for (name, tap) in state.taps {
+            tap.gate.cut()
+            for source in tap.sources { state.views[source.key.view]?.remove(name, from: source.key) }
+            state.taps[name]?.sources = []
         }
+    }
+
+    /// Makes each tap a member of the top rendition of the picture that leaves the room, where its view is made. Called
+    /// with the state locked.
+    private func attachTaps(_ state: inout State) {
+        makeOutgoing(&state)
+        for (name, tap) in state.taps {
+            let wanted = state.outgoing(tap.view)
+            guard tap.key?.view != wanted, let view = state.views[wanted], let rung = view.ladder.rungs.first else {
+                continue
+            }
+            let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
+            let floor = wanted.cut == nil ? state.lastUnrecorded.ticks(at: 90_000) : .min
+            let number = tap.gate.begin(after: floor)
+            view.rendition(key, make: { make(key, rung, of: view.ladder) }) { rendition in
+                rendition.tap(name, needs: tap.needs) { [gate = tap.gate, weak rendition] frame in
+                    if gate.take(frame, from: number) { rendition?.requestKeyframe(isUrgent: true) }
+                }
+            }
+            state.taps[name]?.sources.append(Tap.Source(number: number, key: key))
+        }
+    }
+
+    /// Makes the pictures without the participants who are not recorded, of the views that a tap or a snapshot takes.
+    private func makeOutgoing(_ state: inout State) {
+        let taken = Set(state.taps.values.map(\.view)).union(state.snapshotViews.values)
+        for view in taken where state.scene.hasUnrecorded {
+            let id = state.outgoing(view)
+            guard let inRoom = state.views[view], state.views[id] == nil else { continue }
+            state.views[id] = MixView(
+                id: id, format: inRoom.format, ladder: inRoom.ladder, pool: services.pool, meters: services.meters,
+                overload: services.overload)
+        }
+        state.noteOutgoingScene()
+    }
+
+    /// Takes out the pictures without participants that nothing takes any more. Called with the state locked.
+    private static func endOutgoing(_ state: inout State) -> [MixView] {
+        var taken = Set(state.taps.values.flatMap { $0.sources.map(\.key.view) })
+        taken.formUnion(state.snapshotViews.values.map { state.outgoing($0) })
+        let over = state.views.keys.filter { $0.cut != nil && !taken.contains($0) }
+        defer { state.noteOutgoingScene() }
+        return over.compactMap { state.views.removeValue(forKey: $0) }
+    }
+
+    /// Ends what a tap took before a source, whose frames it gets now.
+    private func settle(_ name: String, on number: Int) {
+        let ended: [MixView] = state.withLock { state in
+            guard let sources = state.taps[name]?.sources,
+                let index = sources.firstIndex(where: { $0.number == number }), index > 0
+            else { return [] }
+            for source in sources[..<index] { state.views[source.key.view]?.remove(name, from: source.key) }
+            state.taps[name]?.sources.removeFirst(index)
+            return Self.endOutgoing(&state)
+        }
+        for view in ended { view.close() }
     }
 
     // MARK: - Ticks
 
     /// - Parameter rate: only the views of this frame rate; nil: all.
     private func tick(_ tick: Instant, rate: Int? = nil) {
-        let (scene, views, intakes) = state.withLock { ($0.scene, $0.views, $0.intakes) }
+        let (scene, outgoing, views, intakes) = state.withLock { ($0.scene, $0.outgoingScene, $0.views, $0.intakes) }
         for (id, view) in views where rate.map({ view.format.framesPerSecond == $0 }) ?? true {
+            guard let scene = id.cut == nil ? scene : outgoing else { continue }
             view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
                 guard let self, let view else { return }
                 updateShown()
-                tilesChanged(id, view.tiles)
+                if id.cut == nil { tilesChanged(id, view.tiles) }
             }
         }
     }
 
     /// Turns decoding on for the participants who have a tile in some view and the camera on, and off for all others.
     private func updateShown() {
-        let (views, people, intakes, senders) = state.withLock {
-            ($0.views, $0.people, $0.intakes, $0.scene.senders)
+        let (views, people, intakes, inRoom, outgoing) = state.withLock {
+            ($0.views, $0.people, $0.intakes, $0.scene.senders, $0.outgoingScene?.senders ?? [])
         }
         var shown: Set<ObjectIdentifier> = []
         for view in views.values {
+            let senders = view.id.cut == nil ? inRoom : outgoing
             for tile in view.tiles.tiles where senders.contains(tile.picture) {
                 if let intake = intakes[tile.picture] { shown.insert(ObjectIdentifier(intake)) }
             }
@@ -448,8 +543,8 @@ package final class RoomEngine: Sendable {
         }
     }
 
-    /// Passes the picture of the view's next tick to `body`; the engine runs until then. Returns a closure that cancels
-    /// the wait. The scene must use the view.
+    /// Passes the picture of the view's next tick to `body`, without participants who are not recorded; the engine runs
+    /// until then. Returns a closure that cancels the wait. The scene must use the view.
     package func snapshot(of view: ViewID = .main, _ body: @escaping @Sendable (Picture) -> Void)
         -> @Sendable () -> Void
     {
@@ -457,9 +552,11 @@ package final class RoomEngine: Sendable {
             state.snapshots += 1
             return state.snapshots
         }
-        use(.snapshot(number), true)
-        let end: @Sendable () -> Void = { [weak self] in self?.use(.snapshot(number), false) }
-        state.withLock { $0.views[view] }?.snapshot { picture in
+        use(.snapshot(number), true) { $0.snapshotViews[number] = view }
+        let end: @Sendable () -> Void = { [weak self] in
+            self?.use(.snapshot(number), false) { $0.snapshotViews[number] = nil }
+        }
+        state.withLock { state in state.views[state.outgoing(view)] }?.snapshot { picture in
             body(picture)
             end()
         }

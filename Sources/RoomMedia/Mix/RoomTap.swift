@@ -1,21 +1,9 @@
-/// What a tap needs of the picture, beyond what the room's peers need.
-package struct TapNeeds: Hashable, Sendable {
-    /// The longest time between two keyframes: players seek to them, and receivers of a stream begin with one.
-    package var keyframeInterval: Duration
-    /// The least frame rate, also while the picture stands still.
-    package var framesPerSecond: Double
-
-    /// The defaults are a recording's.
-    package init(keyframeInterval: Duration = .seconds(10), framesPerSecond: Double = 1) {
-        self.keyframeInterval = keyframeInterval
-        self.framesPerSecond = framesPerSecond
-    }
-}
-
 /// The use of a room's output by something that is no participant, such as a recording or a stream: the frames of a
 /// view's top H.264 rendition, which stays alive for it, and the full mix. Several taps of a view share one encode.
 ///
-/// It follows its view: where the view's format changes, the frames of the new format follow from a keyframe on.
+/// It follows its view: where the view's format changes, the frames of the new format follow from a keyframe on. It has
+/// no frame and no sample of participants who are not recorded (`Scene.Person.isRecorded`), from the moment on in which
+/// the scene says so: the room makes one more picture of the view, and one more mix, while there are such.
 package final class RoomTap: Sendable {
     /// Unique in the room.
     package let name: String

@@ -32,6 +32,8 @@ package struct Scene: Sendable {
         /// Ascending in the order of pins and of the beginnings of presentations.
         package var pinOrder = 0
         package var presentOrder = 0
+        /// Whether recordings, streams and other taps have the participant's picture and audio.
+        package var isRecorded = true
 
         package init(
             id: String, name: String, isShown: Bool, sendsVideo: Bool, sendsAudio: Bool, isMuted: Bool, hand: Bool,

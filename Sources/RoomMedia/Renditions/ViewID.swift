@@ -5,11 +5,24 @@ package struct ViewID: Hashable, Sendable {
     package var name: String
     /// nil: the named view as it is.
     package var choice: ViewChoice?
+    /// For the picture that leaves the room, without participants who are not recorded (`Scene.outgoing`): which of the
+    /// room's cuts it was begun at. nil: the picture that participants get.
+    private(set) var cut: Int?
 
     package init(_ name: String, choice: ViewChoice? = nil) {
         self.name = name
         self.choice = choice
     }
+
+    /// The picture of this view that leaves the room, begun at a cut.
+    func outgoing(_ cut: Int) -> ViewID {
+        var view = self
+        view.cut = cut
+        return view
+    }
+
+    /// The view as participants get it.
+    var inRoom: ViewID { ViewID(name, choice: choice) }
 
     /// The room's own view.
     package static let main = ViewID("main")

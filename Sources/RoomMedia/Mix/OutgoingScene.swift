@@ -1,0 +1,37 @@
+import Peer
+
+/// What leaves the room (recordings, streams): the scene without the participants who are not recorded.
+extension Scene {
+    /// Whether somebody is seen or heard in the room who is not recorded.
+    var hasUnrecorded: Bool { people.contains { !$0.isRecorded && $0.isShown } }
+
+    /// Whether somebody who is not recorded was so in `old`.
+    func leavesOut(moreThan old: Scene) -> Bool {
+        let out = Set(people.lazy.filter { !$0.isRecorded }.map(\.id))
+        return !out.isEmpty && old.people.contains { $0.isRecorded && out.contains($0.id) }
+    }
+
+    /// The scene as it leaves the room: those who are not recorded are avatars without voice, screen and place as
+    /// speaker.
+    ///
+    /// - Parameter cut: see `ViewID.cut`; each view has this one.
+    func outgoing(_ cut: Int) -> Scene {
+        var scene = self
+        let out = Set(people.lazy.filter { !$0.isRecorded }.map(\.id))
+        scene.views = Dictionary(uniqueKeysWithValues: views.map { ($0.key.outgoing(cut), $0.value) })
+        scene.people = people.compactMap { person in
+            if person.isRecorded { return person }
+            if person.source == .screen { return nil }
+            var person = person
+            (person.sendsVideo, person.sendsAudio) = (false, false)
+            (person.isPresenting, person.isSpeaking, person.isMuted) = (false, false, false)
+            return person
+        }
+        scene.speakerRanks = speakerRanks.filter { !out.contains($0.key) }
+        scene.loudnessRanks = loudnessRanks.filter { !out.contains($0.key) }
+        if let speaker, out.contains(speaker) {
+            scene.speaker = scene.speakerRanks.min { $0.value < $1.value }?.key
+        }
+        return scene
+    }
+}
