@@ -109,6 +109,9 @@ static const unsigned char recordings_js[] = {
 static const unsigned char timeline_js[] = {
 #embed "../Gateway/Web/timeline.js"
 };
+static const unsigned char unrecorded_js[] = {
+#embed "../Gateway/Web/unrecorded.js"
+};
 static const unsigned char consent_js[] = {
 #embed "../Gateway/Web/consent.js"
 };
@@ -172,6 +175,7 @@ static const struct web_asset assets[] = {
     ASSET("side.js", side_js),
     ASSET("recordings.js", recordings_js),
     ASSET("timeline.js", timeline_js),
+    ASSET("unrecorded.js", unrecorded_js),
     ASSET("consent.js", consent_js),
     ASSET("signalling.js", signalling_js),
     ASSET("stage.js", stage_js),

@@ -95,7 +95,8 @@ extension Conference {
                 let labels = [
                     "room": rendition.key.room, "codec": rendition.key.codec.rawValue,
                     "height": "\(rendition.rung.height)", "kind": rendition.key.kind.name,
-                    "view": view.id.choice == nil ? view.id.name : "personal",
+                    "view": (view.id.choice == nil ? view.id.name : "personal")
+                        + (view.id.isOutgoing ? " outgoing" : ""),
                 ]
                 let statistics = rendition.statistics
                 samples += [

@@ -136,6 +136,21 @@ public final class Participant: Sendable {
         try change { slot throws(ConferenceError) in try slot.room.present(id, on, audio: audio) }
     }
 
+    /// Sets whether the participant itself wants to be in recordings, streams and whatever else leaves the room.
+    public func setRecorded(_ isRecorded: Bool) throws(ConferenceError) {
+        if isRecorded {
+            try conference.seats.allow(.recordedAgain, id)
+        } else if isUnwilling {
+            // A refusal is never too much: only the first one after an agreement costs the room anything.
+            return
+        }
+        try change { slot throws(ConferenceError) in try slot.room.setRecorded(id, isRecorded, by: .own) }
+    }
+
+    private var isUnwilling: Bool {
+        conference.registry[room]?.read { $0.room.member(id)?.unrecordedBy.contains(.own) == true } ?? false
+    }
+
     /// Sends a chat message to everyone, or to one participant and, as a confirmation, to the sender.
     public func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
         try conference.chat.send(text, by: id, in: room, to: other)

@@ -61,6 +61,8 @@ public struct JoinRequest: Hashable, Sendable {
     public var avatar: String?
     /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
     public var asParticipant: String?
+    /// Who decided that the participant is not recorded: itself, its token, or both.
+    public var unrecordedBy: Set<RecordingRefusal> = []
     public var media = MediaPreferences()
     /// The label of the data channel by which the client gets and sends chat, such as `WebRTCData`; nil: the client gets
     /// chat as events, and its endpoint sends it.

@@ -32,6 +32,8 @@ struct Member: Hashable, Sendable {
     /// Ascending in the order of pins; nil: not pinned.
     var pinOrder: Int?
     var volume = 1.0
+    /// Who decided that the member is not recorded; empty: it is.
+    var unrecordedBy: Set<RecordingRefusal> = []
 
     var avatar: StillImage?
     /// The identity in the token of the join.
@@ -81,6 +83,9 @@ struct Member: Hashable, Sendable {
     /// Whether the camera's picture is sent, or the screen in its place.
     var sendsVideo: Bool { (videoOn || isPresenting && !mayScreenBeBeside) && !videoMuted && isShown }
 
+    /// Whether what leaves the room (recordings, their tracks, streams) may have the member's picture and audio.
+    var isRecorded: Bool { unrecordedBy.isEmpty }
+
     /// Ends the presenting, and with it the peer that sends the screen.
     mutating func stopPresenting() {
         (isPresenting, presentsAudio) = (false, false)
@@ -93,6 +98,6 @@ struct Member: Hashable, Sendable {
             hand: hand,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,
-            volume: volume)
+            volume: volume, unrecordedBy: unrecordedBy.sorted())
     }
 }

@@ -8,6 +8,8 @@ public enum Moderation: Hashable, Sendable {
     case askToUnmute(String)
     case stopScreen(String)
     case setVolume(String, Double)
+    /// Whether recordings and streams have the participant. Its own refusal, and its token's, stand.
+    case setRecorded(String, Bool)
     case lowerHand(String)
     case lowerHands
     case changeRole(String, Role)
@@ -28,6 +30,7 @@ public enum Moderation: Hashable, Sendable {
         case .askToUnmute: .askToUnmute
         case .stopScreen: .stopScreen
         case .setVolume: .setVolume
+        case .setRecorded: .setRecorded
         case .lowerHand, .lowerHands: .lowerHands
         case .changeRole: .changeRole
         case .stage, .audience: .stage

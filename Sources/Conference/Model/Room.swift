@@ -64,6 +64,7 @@ struct Room: Sendable {
             hasSignalling: request.hasSignalling,
             endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven, isNative: request.isNative)
         member.externalID = request.client.identity
+        member.unrecordedBy = request.unrecordedBy
         joins += 1
         members.append(member)
         noteEmptiness(at: now)
@@ -349,6 +350,7 @@ struct Room: Sendable {
             var change = ParticipantChange()
             change.volume = volume
             try self.change(other, change)
+        case .setRecorded(let other, let isRecorded): try setRecorded(other, isRecorded, by: .host)
         case .lowerHand(let other): members[try index(other)].hand = false
         case .lowerHands: for index in members.indices { members[index].hand = false }
         case .changeRole(let other, let role): try changeRole(other, to: role)
@@ -393,6 +395,7 @@ struct Room: Sendable {
     mutating func change(_ id: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
         let index = try index(id)
         let change = try change.checked()
+        if let value = change.recorded { try setRecorded(id, value, by: .host) }
         if let value = change.audioMuted { members[index].audioMuted = value }
         if let value = change.videoMuted { members[index].videoMuted = value }
         if let value = change.pinned, value != members[index].isPinned {

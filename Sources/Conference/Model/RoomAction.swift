@@ -12,6 +12,8 @@ public enum RoomAction: String, Sendable, CaseIterable {
     /// The layout of the room, and the participants that are pinned for everyone.
     case changeLayout, pinForAll
     case mute, askToUnmute, stopScreen, setVolume
+    /// To leave others out of recordings and streams, and to end that.
+    case setRecorded
     case lowerHands
     case changeRole
     /// To make a participant of a viewer, and a viewer of a participant.
@@ -37,7 +39,8 @@ public enum RoomAction: String, Sendable, CaseIterable {
         case .speak, .show, .present, .chat: (.no, .yes, .yes, .yes)
         case .record: (.no, .openRooms, .yes, .yes)
         case .changeLayout, .pinForAll: (.no, .unlessLocked, .unlessLocked, .yes)
-        case .mute, .askToUnmute, .stopScreen, .setVolume, .lowerHands, .changeRole, .stage, .remove, .lock,
+        case .mute, .askToUnmute, .stopScreen, .setVolume, .setRecorded, .lowerHands, .changeRole, .stage, .remove,
+            .lock,
             .lockLayout, .setPIN, .admit, .end:
             (.no, .no, .no, .yes)
         }
@@ -67,6 +70,7 @@ public enum RoomAction: String, Sendable, CaseIterable {
         case .askToUnmute: "ask others to unmute"
         case .stopScreen: "stop the screens of others"
         case .setVolume: "change the volume of others"
+        case .setRecorded: "leave others out of recordings"
         case .lowerHands: "lower the hands of others"
         case .changeRole: "change roles"
         case .stage: "bring people on stage and back"

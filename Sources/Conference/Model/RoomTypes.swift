@@ -130,6 +130,10 @@ public struct ParticipantInfo: Hashable, Sendable {
     public var pinned: Bool
     /// The gain in the mix; 1: unchanged.
     public var volume: Double
+    /// Who decided that the participant is left out of what leaves the room; empty: it is recorded.
+    public var unrecordedBy: [RecordingRefusal] = []
+
+    public var recorded: Bool { unrecordedBy.isEmpty }
 }
 
 /// Moderation of one participant; nil leaves a value as it is.
@@ -143,6 +147,8 @@ public struct ParticipantChange: Hashable, Sendable {
     public var role: Role?
     public var volume: Double?
     public var name: String?
+    /// Whether recordings, streams and other uses of the room's output have the participant.
+    public var recorded: Bool?
 
     public init() {}
 }
@@ -159,6 +165,8 @@ public struct RenditionInfo: Hashable, Sendable {
     public var bitRate: BitRate
     /// The number of peers and recordings that take it.
     public var members: Int
+    /// Whether it is what leaves the room, without participants who are not recorded.
+    public var isOutgoing = false
 }
 
 public struct LayoutInfo: Hashable, Sendable {

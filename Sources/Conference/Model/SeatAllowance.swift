@@ -15,6 +15,9 @@ enum RatedRequest: String, Sendable, CaseIterable {
     case picture
     /// What moderators do: moderation of others, and settings of the room.
     case moderation
+    /// That somebody is recorded again, which costs a change of the recorded picture, and allows another one. Who
+    /// does not want to be is never refused.
+    case recordedAgain
 
     /// The sustained rate and the burst. Real clients stay far below: a page sends a few offers when it begins to
     /// present, one state for each click, and up to 20 candidates for each interface at the start.
@@ -29,6 +32,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .picture: (0.5, 5)
         // A host lowers a dozen hands one by one.
         case .moderation: (5, 30)
+        case .recordedAgain: (0.5, 5)
         }
     }
 
@@ -43,6 +47,7 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .view: "pictures of your own"
         case .picture: "pictures"
         case .moderation: "requests about others"
+        case .recordedAgain: "changes of who is recorded"
         }
     }
 }

@@ -18,11 +18,14 @@ enum TimelineNotes {
         for member in now {
             let was = before[member.id]
             if was == nil { events.append(TimelineEvent(.joined, participant: member.id, name: member.name)) }
-            if was?.isPresenting ?? false != member.isPresenting {
-                events.append(TimelineEvent(member.isPresenting ? .presenting : .notPresenting, participant: member.id))
+            if was?.isRecorded ?? true != member.isRecorded {
+                events.append(TimelineEvent(member.isRecorded ? .recorded : .unrecorded, participant: member.id))
             }
-            if was?.isSpeaking ?? false != member.isSpeaking {
-                events.append(TimelineEvent(member.isSpeaking ? .speaking : .silent, participant: member.id))
+            if was?.presents ?? false != member.presents {
+                events.append(TimelineEvent(member.presents ? .presenting : .notPresenting, participant: member.id))
+            }
+            if was?.speaks ?? false != member.speaks {
+                events.append(TimelineEvent(member.speaks ? .speaking : .silent, participant: member.id))
             }
         }
         let layout = room.pictures.shown(view).name
@@ -32,4 +35,10 @@ enum TimelineNotes {
 
     /// Those who may be seen or heard.
     private static func people(of room: Room) -> [Member] { room.members.filter { $0.effectiveRole != .viewer } }
+}
+
+extension Member {
+    /// What a recording has of the member.
+    fileprivate var presents: Bool { isPresenting && isRecorded }
+    fileprivate var speaks: Bool { isSpeaking && isRecorded }
 }

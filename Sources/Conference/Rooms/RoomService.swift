@@ -182,6 +182,7 @@ final class RoomService: Sendable {
         }
         if !isSamePicture { announceLayouts(slot, since: old) }
         slot.recording?.follow(slot.room, since: old)
+        if !isSameMembers, slot.room.leavesOut(moreThan: old) { slot.forgetPreRoll() }
         slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
         let scene = slot.scene(layout: layoutOrGrid)
         let reshaped = slot.engine.apply(scene)

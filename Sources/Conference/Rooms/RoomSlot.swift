@@ -79,6 +79,12 @@ struct RoomSlot {
         recordings.clear(keeping: recording?.id)
     }
 
+    /// Drops what is kept: somebody does not want to be recorded any more.
+    mutating func forgetPreRoll() {
+        preRoll?.end()
+        preRoll = nil
+    }
+
     /// Begins or ends keeping the room's last `length`: it is kept while somebody is in the room and no recording runs.
     mutating func updatePreRoll(_ length: Duration, _ memory: RecordingMemory) {
         let isWanted = length > .zero && recording == nil && !room.members.isEmpty
@@ -112,7 +118,7 @@ struct RoomSlot {
                 view: rendition.key.view.name, codec: rendition.key.codec, kind: rendition.key.kind.name,
                 width: rendition.rung.width, height: rendition.rung.height,
                 framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate,
-                members: rendition.memberCount)
+                members: rendition.memberCount, isOutgoing: rendition.key.view.isOutgoing)
         }
         return RoomInfo(
             id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
@@ -177,6 +183,7 @@ struct RoomSlot {
             person.avatar = member.avatar
             person.pinOrder = member.pinOrder ?? 0
             person.presentOrder = member.presentOrder
+            person.isRecorded = member.isRecorded
             scene.people.append(person)
         }
         scene.people += room.members.compactMap(Self.screen)
@@ -193,6 +200,7 @@ struct RoomSlot {
         person.sender = member.id
         person.source = .screen
         person.presentOrder = member.presentOrder
+        person.isRecorded = member.isRecorded
         return person
     }
 

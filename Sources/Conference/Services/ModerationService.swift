@@ -15,6 +15,7 @@ final class ModerationService: Sendable {
 
     func perform(_ moderation: Moderation, by id: String, in room: String) throws(ConferenceError) {
         try seats.allow(.moderation, id)
+        if case .setRecorded(_, true) = moderation { try seats.allow(.recordedAgain, id) }
         try rooms.change(room) { slot throws(ConferenceError) in
             for notice in try slot.room.moderate(moderation, by: id) { rooms.notify(slot, notice.id, notice.event) }
             switch moderation {

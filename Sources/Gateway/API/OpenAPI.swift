@@ -213,6 +213,8 @@ enum OpenAPI {
                 "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean,
                 "audioMuted": Schema.boolean,
                 "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
+                "recorded": Schema.boolean,
+                "unrecordedBy": Schema.list(of: Schema.choice(RecordingRefusal.allCases.map(\.rawValue))),
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
         "ParticipantChange": Schema.object([
             "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
@@ -221,6 +223,11 @@ enum OpenAPI {
                 "maximum": .number(ParticipantChange.allowedVolume.upperBound),
             ],
             "name": Schema.string,
+            "recorded": [
+                "type": "boolean",
+                "description":
+                    "Whether recordings and streams have the participant. 409 for true against the participant's own refusal or its token's.",
+            ],
         ]),
         // A message of `/signal`, for clients with `"deltas": true` in `join`.
         "ParticipantsChanged": Schema.object(
@@ -252,6 +259,11 @@ enum OpenAPI {
             "kind": Schema.choice(["rung", "screen", "stills", "joining"]),
             "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,
+            "outgoing": [
+                "type": "boolean",
+                "description":
+                    "True: what leaves the room, without participants who are not recorded; absent otherwise.",
+            ],
         ]),
         "Statistics": Schema.object([
             "connected": Schema.boolean, "transport": Schema.string, "roundTripMs": Schema.number,

@@ -191,7 +191,7 @@ extension ViewSettings {
 }
 
 extension ParticipantChange {
-    static let keys = ["audioMuted", "videoMuted", "pinned", "role", "volume", "name"]
+    static let keys = ["audioMuted", "videoMuted", "pinned", "role", "volume", "name", "recorded"]
 
     /// - Throws: 400 for a value of the wrong type.
     init(_ body: RequestBody) throws(APIError) {
@@ -202,5 +202,6 @@ extension ParticipantChange {
         role = try body.choice("role", Role.self)
         volume = try body.number("volume")
         name = try body.text("name")
+        recorded = try body.bool("recorded")
     }
 }

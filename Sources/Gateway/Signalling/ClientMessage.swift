@@ -11,6 +11,8 @@ enum ClientMessage: Sendable, Equatable {
     /// The name of the view that the client wants to see.
     case view(String)
     case present(on: Bool, audio: Bool)
+    /// Whether the client wants to be recorded.
+    case recorded(Bool)
     case chat(Chat)
     case record(Participant.RecordAction)
     case mark(String)
@@ -26,11 +28,15 @@ enum ClientMessage: Sendable, Equatable {
         var role: Role?
         var layout: String?
         var view: String?
+        /// Whether the client wants to be recorded; nil: it says nothing against it.
+        var recorded: Bool?
         var resume: ResumeClaim?
         /// Whether the client wants changes of the list of participants instead of whole lists.
         var deltas: Bool
 
-        private enum Keys: String, CodingKey { case room, name, token, pin, role, layout, view, resume, deltas }
+        private enum Keys: String, CodingKey {
+            case room, name, token, pin, role, layout, view, recorded, resume, deltas
+        }
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Keys.self)
@@ -47,6 +53,7 @@ enum ClientMessage: Sendable, Equatable {
             role = try members.decodeIfPresent(Role.self, forKey: .role)
             layout = try members.decodeIfPresent(String.self, forKey: .layout)
             view = try members.decodeIfPresent(String.self, forKey: .view)
+            recorded = try members.decodeIfPresent(Bool.self, forKey: .recorded)
             deltas = try members.decodeIfPresent(Bool.self, forKey: .deltas) ?? false
         }
     }
@@ -75,6 +82,7 @@ enum ClientMessage: Sendable, Equatable {
         var on: Bool
         var audio: Bool?
     }
+    private struct Recorded: Decodable { var on: Bool }
     private struct Mark: Decodable { var text: String }
     private struct Record: Decodable { var action: Participant.RecordAction }
 
@@ -102,8 +110,8 @@ enum ClientMessage: Sendable, Equatable {
     static let maxBytesBesideOffers = 65_536
 
     static let types = [
-        "join", "offer", "candidate", "state", "layout", "view", "present", "chat", "record", "mark", "moderate",
-        "room",
+        "join", "offer", "candidate", "state", "layout", "view", "present", "recorded", "chat", "record", "mark",
+        "moderate", "room",
         "leave",
     ]
 
@@ -127,6 +135,7 @@ enum ClientMessage: Sendable, Equatable {
             case "present":
                 let present = try JSON.decode(Present.self, from: bytes)
                 return .present(on: present.on, audio: present.audio ?? false)
+            case "recorded": return .recorded(try JSON.decode(Recorded.self, from: bytes).on)
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
             case "record": return .record(try JSON.decode(Record.self, from: bytes).action)
             case "mark": return .mark(try JSON.decode(Mark.self, from: bytes).text)

@@ -3,7 +3,8 @@ import Conference
 /// The message `moderate` of a client.
 struct ModerateMessage: Decodable {
     enum Action: String, Decodable, CaseIterable {
-        case mute, muteAll, askToUnmute, stopScreen, remove, lowerHand, lowerHands, role, volume, stage, audience,
+        case mute, muteAll, askToUnmute, stopScreen, remove, lowerHand, lowerHands, role, volume, recorded, stage,
+            audience,
             admit, refuse
         case end
     }
@@ -12,6 +13,7 @@ struct ModerateMessage: Decodable {
     private var participant: String?
     private var role: Role?
     private var volume: Double?
+    private var recorded: Bool?
 
     /// - Throws: `bad_message` for a member that the action needs and the message has not.
     func moderation() throws(Refusal) -> Moderation {
@@ -25,6 +27,7 @@ struct ModerateMessage: Decodable {
         case .lowerHands: .lowerHands
         case .role: .changeRole(try other(), try needed(role, "role"))
         case .volume: .setVolume(try other(), try needed(volume, "volume"))
+        case .recorded: .setRecorded(try other(), try needed(recorded, "recorded"))
         case .stage: .stage(try other())
         case .audience: .audience(try other())
         case .admit: .admit(participant)

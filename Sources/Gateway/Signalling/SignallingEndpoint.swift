@@ -201,6 +201,7 @@ final class SignallingEndpoint: Sendable {
                 try seat.setLayout(name, scope: scope, pins: pins)
             case .view(let name): try seat.setView(name)
             case .present(let on, let audio): try seat.present(on, audio: audio)
+            case .recorded(let on): try seat.setRecorded(on)
             case .chat(let text, let to): try seat.chat(text, to: to)
             case .record(let action): try await seat.record(action)
             case .mark(let text): try seat.mark(text)

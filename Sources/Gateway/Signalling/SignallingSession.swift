@@ -27,6 +27,7 @@ struct SignallingSession: Sendable {
         case layout(String?, LayoutScope, pins: [String]?)
         case view(String)
         case present(Bool, audio: Bool)
+        case recorded(Bool)
         case chat(String, to: String?)
         case record(Participant.RecordAction)
         case mark(String)
@@ -123,6 +124,8 @@ struct SignallingSession: Sendable {
             return [.seat(.view(try viewName(name)))]
         case .present(let on, let audio):
             return [.seat(.present(on, audio: audio))]
+        case .recorded(let on):
+            return [.seat(.recorded(on))]
         case .chat(let chat):
             guard ChatMessage.allowedLength.contains(chat.text.utf8.count) else {
                 throw Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
@@ -166,6 +169,7 @@ struct SignallingSession: Sendable {
         request.roleIsProven = false
         request.isNative = true
         request.pin = join.pin
+        if join.recorded == false { request.unrecordedBy = [.own] }
         return [.join(request, asksRole: join.role != nil, token: join.token)]
     }
 

@@ -14,6 +14,8 @@ struct TokenClaims: JWTPayload, Equatable {
     var sub: String?
     /// The name of the holder's stored avatar (`PUT /api/avatars/{name}`).
     var avatar: String?
+    /// `false`: the holder is left out of recordings, streams and whatever else leaves the room.
+    var recorded: Bool?
     /// A token without an expiry is refused, since it would open the room for ever to anyone who finds it.
     var exp: ExpirationClaim?
     var nbf: NotBeforeClaim?
@@ -114,6 +116,7 @@ struct JoinAuthorizer: Sendable {
         }
         request.roleIsProven = true
         request.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+        if claims.recorded == false { request.unrecordedBy.insert(.token) }
         request.avatar = claims.avatar.flatMap { Avatars.isName($0) ? $0 : nil }
         return request
     }

@@ -22,7 +22,7 @@ const PATIENCE = 10;
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
   /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
-  /// `role`, `layout`, `view`. `isTold`: whether the user knows that the call may be recorded; where it is false, a recorded
+  /// `role`, `layout`, `view`, `recorded` (false: not this user). `isTold`: whether the user knows that the call may be recorded; where it is false, a recorded
   /// room leads to the event `consent`.
   constructor(sending, { server = new URL(import.meta.url).origin, isTold = true, ...request }) {
     super();
@@ -313,6 +313,11 @@ export class Call extends EventTarget {
 
   /// `action`: start, pause, resume or stop.
   record(action) { this.send({ type: 'record', action }); }
+  /// Whether this user wants to be in recordings and streams; a new seat begins with it too.
+  beRecorded(on) {
+    this.signalling.join.recorded = on;
+    this.send({ type: 'recorded', on });
+  }
   /// Sets a mark in the recording, which becomes a chapter.
   mark(text) { this.send({ type: 'mark', text }); }
 

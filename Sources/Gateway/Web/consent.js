@@ -1,5 +1,6 @@
 // Tells those who join that the call is recorded, or kept for a recording that may start, before anything of theirs is sent.
 
+import { choose } from '/assets/unrecorded.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -16,8 +17,12 @@ export function askConsent(call) {
   dialog.returnValue = '';
   dialog.onclose = () => {
     if (dialog.returnValue === 'leave') call.leave();
-    // Closed by the Escape key: nothing is sent.
-    else call.consent(dialog.returnValue === 'send');
+    else {
+      // Before anything is sent.
+      if (dialog.returnValue === 'unrecorded') choose(false, call);
+      // Closed by the Escape key: nothing is sent.
+      call.consent(['send', 'unrecorded'].includes(dialog.returnValue));
+    }
   };
   explain(call);
   dialog.showModal();

@@ -61,10 +61,12 @@ function openPerson(call, id) {
   };
   const remove = grave('host.remove', () => act('remove'));
   remove.dataset.action = 'remove';
+  const recorded = person.unrecordedBy?.includes('host') || person.recorded;
   $('person-title').textContent = person.name;
   $('person-actions').replaceChildren(
     ...ACTIONS.filter(([, isFitting]) => isFitting(person)).map(([action]) => button(`host.${action}`, action)),
     ...(person.role === 'viewer' ? [] : ROLES.filter(role => role !== person.role).map(role => button(`host.make.${role}`, 'role', { role }))),
+    ...(person.role === 'viewer' || !recorded ? [] : [button(person.recorded ? 'host.leaveOut' : 'host.record', 'recorded', { recorded: !person.recorded })]),
     remove);
   $('person-volume').value = person.volume ?? 1;
   $('person-volume').max = MAX_VOLUME;

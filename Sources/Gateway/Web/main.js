@@ -22,6 +22,7 @@ import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { Call, Sending } from '/assets/tessera.js';
 import { bindPushToTalk, MutedSpeech } from '/assets/voice.js';
+import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
 import { explain, has, t, translate } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -45,7 +46,7 @@ function openLobby() {
 /// `isTold`: the user knows that the call is recorded.
 function join(room, name, pin, isTold) {
   sending.start();
-  call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), isTold });
+  call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
   followOrientation(call);
   call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
@@ -111,6 +112,7 @@ bindReactions(() => call);
 bindSelf(sending);
 bindInvitation();
 bindSettings(sending, lobby, () => (call?.connection ? call : null));
+bindUnrecorded(() => (call?.connection ? call : null));
 bindAvatar(() => (call?.connection ? call : null));
 new MutedSpeech(sending);
 

@@ -47,6 +47,7 @@ function row(call, person) {
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
+  if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
   if (person.presenting) made.append(icon('screen', t('share.on')));
   const hears = person.audio && !person.audioMuted, shows = person.video && !person.videoMuted;
   made.append(

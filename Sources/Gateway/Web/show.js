@@ -13,6 +13,7 @@ import { showPeople } from '/assets/roster.js';
 import { showSelf } from '/assets/self.js';
 import { isChatOpen, unread } from '/assets/side.js';
 import { showData } from '/assets/stage.js';
+import { watchUnrecorded } from '/assets/unrecorded.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -29,6 +30,7 @@ export function showCall(call) {
   on('reaction', ({ from, reaction }) => showReaction(nameOf(from), reaction));
   on('file', file => { if (showFile(file, nameOf(file.from)) && !isChatOpen() && file.from !== call.id) unread(); });
   watchNews(call);
+  watchUnrecorded(call);
   on('people room role waitingPeople', () => showHosts(call));
   on('changed entered role room', () => showControls(call));
   on('recording', () => showRecording(call));

@@ -105,6 +105,7 @@ protocol ConferenceSeat: MediaSeat {
     func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
     func setView(_ name: String) throws(ConferenceError)
     func present(_ on: Bool, audio: Bool) throws(ConferenceError)
+    func setRecorded(_ isRecorded: Bool) throws(ConferenceError)
     func chat(_ text: String, to other: String?) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func setAvatar(_ file: [UInt8]?) async throws(ConferenceError)

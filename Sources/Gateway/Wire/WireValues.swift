@@ -69,13 +69,18 @@ extension ViewInfo {
 
 extension ParticipantInfo {
     var json: JSONValue {
-        [
-            "id": .string(id), "name": .string(name), "role": .string(role.rawValue), "audio": .bool(audio),
-            "video": .bool(video),
-            "hand": .bool(hand), "speaking": .bool(speaking), "presenting": .bool(presenting),
-            "audioMuted": .bool(audioMuted),
-            "videoMuted": .bool(videoMuted), "pinned": .bool(pinned), "volume": .number(volume),
-        ]
+        .object(
+            [
+                "id": .string(id), "name": .string(name), "role": .string(role.rawValue), "audio": .bool(audio),
+                "video": .bool(video),
+                "hand": .bool(hand), "speaking": .bool(speaking), "presenting": .bool(presenting),
+                "audioMuted": .bool(audioMuted),
+                "videoMuted": .bool(videoMuted), "pinned": .bool(pinned), "volume": .number(volume),
+                "recorded": .bool(recorded),
+            ],
+            where: [
+                "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) })
+            ])
     }
 }
 
@@ -92,12 +97,14 @@ extension TilesInfo.Tile {
 
 extension RenditionInfo {
     var json: JSONValue {
-        [
-            "view": .string(view), "codec": .string(codec.rawValue), "kind": .string(kind), "width": .integer(width),
-            "height": .integer(height), "framesPerSecond": .integer(framesPerSecond),
-            "bitrate": .integer(bitRate.bitsPerSecond),
-            "peers": .integer(members),
-        ]
+        .object(
+            [
+                "view": .string(view), "codec": .string(codec.rawValue), "kind": .string(kind),
+                "width": .integer(width),
+                "height": .integer(height), "framesPerSecond": .integer(framesPerSecond),
+                "bitrate": .integer(bitRate.bitsPerSecond),
+                "peers": .integer(members),
+            ], where: ["outgoing": isOutgoing ? true : nil])
     }
 }
 

@@ -42,7 +42,7 @@ public struct RecordingChapter: Codable, Hashable, Sendable {
         case .presenting: "\(name) presents"
         case .notPresenting: "\(name) stopped presenting"
         case .mark: event.name ?? ""
-        case .speaking, .silent, .layout: nil
+        case .speaking, .silent, .unrecorded, .recorded, .layout: nil
         }
     }
 

@@ -5,6 +5,13 @@ public struct RecordingTimeline: Codable, Hashable, Sendable {
         public var name: String
         public var joined: Double
         public var left: Double
+        /// When the participant was left out of the recording; nil: never.
+        public var unrecorded: [Stretch]?
+    }
+
+    public struct Stretch: Codable, Hashable, Sendable {
+        public var start: Double
+        public var end: Double
     }
 
     public struct Speech: Codable, Hashable, Sendable {
@@ -47,12 +54,16 @@ public struct RecordingTimeline: Codable, Hashable, Sendable {
                 speech.end(id, at: event.at)
                 if var person = present.removeValue(forKey: id) {
                     person.left = event.at
+                    person.endUnrecorded(at: event.at, openUntil: duration)
                     participants.append(person)
                 }
             case .speaking: speech.begin(id, present[id]?.name ?? event.name ?? "", at: event.at, until: duration)
             case .silent: speech.end(id, at: event.at)
             case .layout:
                 if layouts.last?.name != event.name { layouts.append(Layout(at: event.at, name: event.name ?? "")) }
+            case .unrecorded:
+                present[id]?.beginUnrecorded(at: event.at, until: duration)
+            case .recorded: present[id]?.endUnrecorded(at: event.at, openUntil: duration)
             case .presenting, .notPresenting, .mark: break
             }
         }
@@ -83,5 +94,18 @@ public struct RecordingTimeline: Codable, Hashable, Sendable {
         mutating func end(_ id: String, at time: Double) {
             if open.remove(id) != nil, let index = latest[id] { all[index].end = time }
         }
+    }
+}
+
+extension RecordingTimeline.Person {
+    fileprivate mutating func beginUnrecorded(at time: Double, until end: Double) {
+        unrecorded = (unrecorded ?? []) + [RecordingTimeline.Stretch(start: time, end: end)]
+    }
+
+    /// Ends the last stretch of `unrecorded` where it is open.
+    fileprivate mutating func endUnrecorded(at time: Double, openUntil end: Double) {
+        guard var stretches = unrecorded, let last = stretches.indices.last, stretches[last].end == end else { return }
+        stretches[last].end = time
+        unrecorded = stretches
     }
 }

@@ -6,6 +6,8 @@ public struct TimelineEvent: Codable, Hashable, Sendable {
         /// A participant's screen.
         case presenting, notPresenting
         case speaking, silent
+        /// From when on a participant is left out of the recording, and no more so.
+        case unrecorded, recorded
         /// The layout of the recorded picture.
         case layout
         /// A mark that somebody set.

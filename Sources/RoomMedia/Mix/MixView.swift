@@ -117,7 +117,7 @@ package final class MixView: Sendable {
                 trace.origins.append(origin)
             }
             var appearance = MixView.appearance(of: people[id], view, at: tick)
-            appearance.isLeftOut = self.id.cut != nil && people[id]?.isRecorded == false
+            appearance.isLeftOut = self.id.isOutgoing && people[id]?.isRecorded == false
             return appearance
         }
         delays.composed(trace)

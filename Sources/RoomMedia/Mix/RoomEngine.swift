@@ -122,7 +122,7 @@ package final class RoomEngine: Sendable {
         func outgoing(_ view: ViewID) -> ViewID { scene.hasUnrecorded ? view.outgoing(cuts) : view }
 
         mutating func noteOutgoingScene() {
-            let isNeeded = scene.hasUnrecorded || views.keys.contains { $0.cut != nil }
+            let isNeeded = scene.hasUnrecorded || views.keys.contains(where: \.isOutgoing)
             outgoingScene = isNeeded ? scene.outgoing(cuts) : nil
         }
 
@@ -265,7 +265,7 @@ package final class RoomEngine: Sendable {
                 state.views[id] = nil
                 for tap in state.taps.keys { state.taps[tap]?.sources.removeAll { $0.key.view == id } }
             }
-            let hasEnded = ended.contains { $0.id.cut == nil }
+            let hasEnded = ended.contains { !$0.id.isOutgoing }
             // A stopped view's tiles are arranged anew on another canvas.
             if reshaped { state.arrangements = [:] }
             state.scene = scene
@@ -465,7 +465,7 @@ package final class RoomEngine: Sendable {
                 continue
             }
             let key = RenditionKey(room: id, view: view.id, codec: .h264, singleNAL: false, kind: .rung(0))
-            let floor = wanted.cut == nil ? state.lastUnrecorded.ticks(at: 90_000) : .min
+            let floor = wanted.isOutgoing ? Int64.min : state.lastUnrecorded.ticks(at: 90_000)
             let number = tap.gate.begin(after: floor)
             view.rendition(key, make: { make(key, rung, of: view.ladder) }) { rendition in
                 rendition.tap(name, needs: tap.needs) { [gate = tap.gate, weak rendition] frame in
@@ -493,7 +493,7 @@ package final class RoomEngine: Sendable {
     private static func endOutgoing(_ state: inout State) -> [MixView] {
         var taken = Set(state.taps.values.flatMap { $0.sources.map(\.key.view) })
         taken.formUnion(state.snapshotViews.values.map { state.outgoing($0) })
-        let over = state.views.keys.filter { $0.cut != nil && !taken.contains($0) }
+        let over = state.views.keys.filter { $0.isOutgoing && !taken.contains($0) }
         defer { state.noteOutgoingScene() }
         return over.compactMap { state.views.removeValue(forKey: $0) }
     }
@@ -517,11 +517,11 @@ package final class RoomEngine: Sendable {
     private func tick(_ tick: Instant, rate: Int? = nil) {
         let (scene, outgoing, views, intakes) = state.withLock { ($0.scene, $0.outgoingScene, $0.views, $0.intakes) }
         for (id, view) in views where rate.map({ view.format.framesPerSecond == $0 }) ?? true {
-            guard let scene = id.cut == nil ? scene : outgoing else { continue }
+            guard let scene = id.isOutgoing ? outgoing : scene else { continue }
             view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
                 guard let self, let view else { return }
                 updateShown()
-                if id.cut == nil { tilesChanged(id, view.tiles) }
+                if !id.isOutgoing { tilesChanged(id, view.tiles) }
             }
         }
     }
@@ -533,7 +533,7 @@ package final class RoomEngine: Sendable {
         }
         var shown: Set<ObjectIdentifier> = []
         for view in views.values {
-            let senders = view.id.cut == nil ? inRoom : outgoing
+            let senders = view.id.isOutgoing ? outgoing : inRoom
             for tile in view.tiles.tiles where senders.contains(tile.picture) {
                 if let intake = intakes[tile.picture] { shown.insert(ObjectIdentifier(intake)) }
             }

@@ -21,6 +21,9 @@ package struct ViewID: Hashable, Sendable {
         return view
     }
 
+    /// Whether this is the picture that leaves the room while somebody is not recorded.
+    package var isOutgoing: Bool { cut != nil }
+
     /// The view as participants get it.
     var inRoom: ViewID { ViewID(name, choice: choice) }
 

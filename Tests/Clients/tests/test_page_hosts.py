@@ -50,7 +50,7 @@ def test_a_moderator_has_tools_for_people_and_room_and_nobody_else_has(server, t
 
     async def one_person(desk, phone):
         await desk.click(".more")
-        assert await desk.evaluate(ACTIONS) == ["mute", "audience", "moderator", "presenter", "remove"]
+        assert await desk.evaluate(ACTIONS) == ["mute", "audience", "moderator", "presenter", "recorded", "remove"]
         await desk.shot("desk-person")
         await desk.key("Escape")
         await do(desk, "mute")

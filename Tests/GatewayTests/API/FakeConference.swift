@@ -274,6 +274,9 @@ final class FakeConference: ConferenceService {
         func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError) {}
         func setView(_ name: String) throws(ConferenceError) {}
         func present(_ on: Bool, audio: Bool) throws(ConferenceError) {}
+        func setRecorded(_ isRecorded: Bool) throws(ConferenceError) {
+            conference.note("recorded \(isRecorded)")
+        }
         func chat(_ text: String, to other: String?) throws(ConferenceError) {
             conference.note("chat \(text) to \(other ?? "all")")
         }

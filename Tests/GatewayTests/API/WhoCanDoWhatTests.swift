@@ -171,6 +171,7 @@ import Testing
             case "layout with pin for the room": try seat.setLayout("speaker", scope: .room, pins: [other])
             case "chat": try seat.chat("hello", to: nil)
             case "present": try seat.present(true)
+            case "recorded": try seat.setRecorded(false)
             case "record: start": try await seat.record(.start)
             case "record: stop what another started":
                 try await conference.startRecording(room)
@@ -192,7 +193,7 @@ import Testing
         guard message.hasPrefix("moderate: ") else { return nil }
         let text =
             #"{"type":"moderate","action":"\#(message.dropFirst(10))","participant":"\#(other)","#
-            + #""role":"presenter","volume":2}"#
+            + #""role":"presenter","volume":2,"recorded":false}"#
         guard case .moderate(let moderation)? = try? ClientMessage.parse(text) else {
             Issue.record("there is no message \(message)")
             return nil

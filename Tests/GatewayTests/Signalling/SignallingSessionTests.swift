@@ -260,6 +260,19 @@ import Testing
             #expect(harmless(actions) == "bad_message")
         }
         #expect(session.received(#"{"type":"present","on":true}"#) == [.seat(.present(true, audio: false))])
+        #expect(session.received(#"{"type":"recorded","on":false}"#) == [.seat(.recorded(false))])
+        #expect(harmless(session.received(#"{"type":"recorded"}"#)) == "bad_message")
+    }
+
+    @Test(arguments: [(#""recorded":false,"#, [RecordingRefusal.own]), (#""recorded":true,"#, []), ("", [])])
+    func `a join may refuse to be recorded from the start`(member: String, refusals: [RecordingRefusal]) {
+        var session = SignallingSession(sdpLimit: 1000)
+        let actions = session.received(#"{"type":"join",\#(member)"room":"r","name":"Anna"}"#)
+        guard case .join(let request, _, _)? = actions.first else {
+            Issue.record("\(actions)")
+            return
+        }
+        #expect(request.unrecordedBy == Set(refusals))
     }
 }
 

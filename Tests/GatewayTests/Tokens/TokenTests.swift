@@ -33,6 +33,9 @@ import Testing
         let pictured = try await admit(TokenClaims(room: "r", avatar: "anna.png", exp: later))
         #expect(pictured.avatar == "anna.png")
         #expect(try await admit(TokenClaims(room: "r", avatar: "https://x.example/a.png", exp: later)).avatar == nil)
+        for (claim, refusals) in [(nil, []), (true, []), (false, [RecordingRefusal.token])] as [(Bool?, Set)] {
+            #expect(try await admit(TokenClaims(room: "r", recorded: claim, exp: later)).unrecordedBy == refusals)
+        }
         let claimed = JoinRequest(room: "r", name: "A", role: .moderator)
         #expect(
             try await JoinAuthorizer(verifier: nil).admit(claimed, asksRole: true, token: nil) == claimed,

@@ -39,6 +39,23 @@ import Testing
         #expect(RecordingTimeline([], duration: 1).chapters.count == 1)
     }
 
+    @Test func `who is left out of the recording is in it by name, with when that was so`() {
+        typealias Stretch = RecordingTimeline.Stretch
+        let timeline = RecordingTimeline(
+            [
+                TimelineEvent(.joined, at: 0, participant: "a", name: "Ann"),
+                TimelineEvent(.unrecorded, at: 0, participant: "a"),
+                TimelineEvent(.joined, at: 1, participant: "b", name: "Bob"),
+                TimelineEvent(.recorded, at: 4, participant: "a"),
+                TimelineEvent(.unrecorded, at: 6, participant: "b"),
+                TimelineEvent(.unrecorded, at: 7, participant: "a"), TimelineEvent(.left, at: 8, participant: "b"),
+            ], duration: 10)
+        #expect(timeline.participants.map(\.name) == ["Ann", "Bob"])
+        #expect(timeline.participants.first?.unrecorded == [Stretch(start: 0, end: 4), Stretch(start: 7, end: 10)])
+        #expect(timeline.participants.last?.unrecorded == [Stretch(start: 6, end: 8)])
+        #expect(timeline.chapters.map(\.title) == ["Start", "Bob joined", "Bob left"])
+    }
+
     @Test func `a part has the chapter that it begins in, and times of its own`() {
         let chapters = RecordingTimeline(Self.meeting, duration: 30).chapters
         let part = RecordingChapter.part(of: chapters, from: 12)

@@ -1,0 +1,42 @@
+/// Who decided that a participant is left out of recordings, streams and whatever else leaves the room. Each decision
+/// stands until the same one takes it back.
+public enum RecordingRefusal: String, Sendable, CaseIterable, Comparable {
+    /// The participant.
+    case own = "self"
+    /// The token of its join.
+    case token
+    /// A moderator or an administrator.
+    case host
+
+    public static func < (first: RecordingRefusal, second: RecordingRefusal) -> Bool {
+        first.rawValue < second.rawValue
+    }
+}
+
+extension Room {
+    /// Takes over a decision about whether a member is recorded.
+    ///
+    /// - Throws: `conflict` where the member is to be recorded and only others can decide so.
+    mutating func setRecorded(_ id: String, _ isRecorded: Bool, by who: RecordingRefusal) throws(ConferenceError) {
+        try change(id) { member throws(ConferenceError) in
+            guard isRecorded else {
+                member.unrecordedBy.insert(who)
+                return
+            }
+            if member.unrecordedBy.remove(who) != nil { return }
+            guard let other = member.unrecordedBy.min() else { return }
+            let why =
+                switch other {
+                case .own: "“\(member.name)” does not want to be recorded, and only they can change that."
+                case .token: "The token of “\(member.name)” says that they are not recorded: join with another one."
+                case .host: "A moderator has left you out of the recording: ask them to change that."
+                }
+            throw .conflict(why)
+        }
+    }
+
+    /// Whether somebody is not recorded any more who was so in `old`.
+    func leavesOut(moreThan old: Room) -> Bool {
+        changedMembers(since: old).contains { $0.before.isRecorded && !$0.now.isRecorded }
+    }
+}
