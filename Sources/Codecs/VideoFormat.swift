@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The format of the pictures in a coded stream, read from its headers before any picture is decoded.
 public struct VideoFormat: Hashable, Sendable {
@@ -52,5 +52,20 @@ extension VideoFormat {
         height = set.codedHeight
         referenceFrames = set.referenceFrames
         isPlain = set.isPlain
+    }
+}
+
+extension VideoFormat {
+    /// The format of a keyframe; nil for other frames, and where its header cannot be parsed.
+    public init?(of frame: EncodedVideoFrame) {
+        switch frame.codec {
+        case .vp8: self.init(vp8: frame.data)
+        case .h264:
+            let units = H264.units(inAnnexB: frame.data)
+            guard let unit = units.first(where: { AnnexB.type(of: $0, in: frame.data) == H264.UnitType.sps }) else {
+                return nil
+            }
+            self.init(h264: frame.data, unit)
+        }
     }
 }

@@ -51,12 +51,21 @@ extension RecordingExamination {
     private var entryLines: [String] {
         guard let entry else { return [] }
         var lines = ["recording \(entry.id) of room \(entry.room), \(entry.state.rawValue)"]
+        if entry.audioOnly == true { lines.append("audio alone") }
         if let preRoll = entry.preRoll { lines.append("begins \(seconds(.seconds(preRoll))) before its start") }
         if let dropped = entry.dropped {
             lines.append("lost by a slow disk: \(dropped.video) frames, \(dropped.audio) blocks of audio")
         }
         if entry.wasRecovered { lines.append("a crash left it open, a later start closed it") }
         if let message = entry.message { lines.append("ended early: \(message)") }
+        if let tracks = entry.tracks {
+            lines.append("\(tracks.count) tracks of participants, \(tracks.reduce(0) { $0 + ($1.bytes ?? 0) }) bytes")
+            lines += tracks.prefix(Self.mostNames).map { track in
+                let end = track.duration.map { "\(seconds(.seconds(track.start + $0)))" } ?? "its end"
+                return
+                    "  \(track.kind.rawValue) of \(track.name), \(track.codec), \(seconds(.seconds(track.start))) to \(end): \(track.file)"
+            }
+        }
         return lines
     }
 

@@ -120,20 +120,37 @@ public final class RecordingCatalogue: Sendable {
 
     // MARK: - Changes
 
+    /// The path of a track's file, counted from 1; nil where the recording has no such track.
+    public func path(of entry: RecordingEntry, track: Int) -> String? {
+        let tracks = entry.tracks ?? []
+        guard tracks.indices.contains(track - 1), !tracks[track - 1].file.contains("/") else { return nil }
+        return path(tracks[track - 1].file)
+    }
+
     /// Adds an entry with the id and file name of a new recording; the caller then creates the file. May wait for the
     /// disk.
-    public func begin(room: String, at now: Date = Date()) throws(RecordingError) -> RecordingEntry {
-        try begin(room: room, at: now) { .random(in: 0x1000...0xFFFF) }
+    ///
+    /// - Parameter view: the view whose picture it takes.
+    public func begin(
+        room: String, view: String? = nil, content: RecordingContent = RecordingContent(), at now: Date = Date()
+    ) throws(RecordingError) -> RecordingEntry {
+        try begin(room: room, view: view, content: content, at: now) { .random(in: 0x1000...0xFFFF) }
     }
 
     /// - Parameter mark: returns a random end of the id.
-    func begin(room: String, at now: Date, mark: () -> UInt16) throws(RecordingError) -> RecordingEntry {
+    func begin(
+        room: String, view: String? = nil, content: RecordingContent = RecordingContent(), at now: Date,
+        mark: () -> UInt16
+    ) throws(RecordingError) -> RecordingEntry {
         let entry = try add {
             RecordingEntry.id(room: room, at: now, mark: mark())
         } make: { id in
-            RecordingEntry(
-                id: id, room: room, file: id + ".mp4", files: [id + ".mp4"], state: .recording, startedAt: now,
-                wasRecovered: false)
+            let file = id + content.suffix
+            var entry = RecordingEntry(
+                id: id, room: room, file: file, files: [file], state: .recording, startedAt: now, wasRecovered: false)
+            entry.view = content.audioOnly ? nil : view
+            entry.audioOnly = content.audioOnly ? true : nil
+            return entry
         }
         do throws(RecordingError) {
             try write(entry)
@@ -149,7 +166,7 @@ public final class RecordingCatalogue: Sendable {
     {
         while true {
             let id = makeID()
-            if exists(id + ".mp4") || exists(id + Sidecar.suffix) { continue }
+            if (RecordingFile.suffixes + [Sidecar.suffix]).contains(where: { exists(id + $0) }) { continue }
             let made = try state.withLock { state throws(RecordingError) -> RecordingEntry? in
                 if state.ids.count >= capacity { throw .tooMany(directory: directory, count: state.ids.count) }
                 if state.entries[id] != nil { return nil }
@@ -204,6 +221,7 @@ public final class RecordingCatalogue: Sendable {
             entry.duration = summary.duration.inSeconds
             entry.bytes = summary.bytes
             entry.dropped = summary.dropped.isEmpty ? nil : summary.dropped
+            entry.tracks = summary.participantTracks.isEmpty ? nil : summary.participantTracks
             entry.message = summary.failure?.publicDescription
         case .failure(.gone(let path)):
             entry.state = .failed

@@ -28,10 +28,21 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
     public var bytes: Int?
     /// The media that was lost because of a slow disk; nil where none was.
     public var dropped: RecordingLosses?
+    /// The view whose picture it has; nil in sidecars of older versions, and where it is audio alone.
+    public var view: String?
+    /// Whether its file is audio alone; nil: it is not.
+    public var audioOnly: Bool?
+    /// The files of single participants; nil: there are none.
+    public var tracks: [RecordingTrack]?
     /// Whether a crash left the recording open and a later start closed it.
     public var wasRecovered: Bool
     /// Why the recording ended early, in a sentence.
     public var message: String?
+
+    /// The names of all files with media: the parts, and the tracks.
+    public var allFiles: [String] { files + (tracks ?? []).map(\.file) }
+    /// The bytes of all files.
+    public var allBytes: Int { (bytes ?? 0) + (tracks ?? []).reduce(0) { $0 + ($1.bytes ?? 0) } }
 
     /// An id such as `20260704-153012-kitchen-3f9a`: it sorts by time, contains the room, and is unique with its mark.
     static func id(room: String, at now: Date, mark: UInt16) -> String {

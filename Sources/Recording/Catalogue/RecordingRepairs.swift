@@ -47,13 +47,14 @@ public final class RecordingRepairs: Sendable {
     private func findStrays() {
         // The files are listed first: a recording that begins from here on has its entry before its file, so it is
         // not taken for a stray file.
-        for name in catalogue.names(ending: ".mp4") {
-            let base = String(name.dropLast(4))
+        for name in RecordingFile.suffixes.flatMap({ catalogue.names(ending: $0) }) {
+            guard let base = RecordingFile.base(name) else { continue }
             if catalogue.isKnown(base) || RecordingRepair.isClosed(catalogue.path(name)) { continue }
-            let found = RecordingEntry(
+            var found = RecordingEntry(
                 id: RecordingEntry.slug(base), room: "", file: name, files: [name], state: .repairing,
                 startedAt: modificationDate(name),
                 wasRecovered: true)
+            found.audioOnly = name.hasSuffix(RecordingFile.audioSuffix) ? true : nil
             if let entry = catalogue.adopt(found) { waitingIDs.withLock { $0.append(Open(id: entry.id)) } }
         }
         for var entry in catalogue.list() where entry.state == .finished || entry.state == .failed {
@@ -68,8 +69,10 @@ public final class RecordingRepairs: Sendable {
     private func close(_ open: RecordingEntry, _ after: RecordingEntry.State, _ reserve: DiskReserve?) -> RecordingEntry
     {
         var entry = open
-        let base = String(entry.file.dropLast(4))
-        let parts = [entry.file] + (2..<100_000).lazy.map { "\(base)-\($0).mp4" }.prefix { self.catalogue.exists($0) }
+        let base = RecordingFile.base(entry.file) ?? entry.id
+        let parts =
+            [entry.file]
+            + (2..<100_000).lazy.map { RecordingFile.part($0, of: entry.file) }.prefix { self.catalogue.exists($0) }
         entry.wasRecovered = true
         entry.state = after
         entry.files = []
@@ -101,7 +104,9 @@ public final class RecordingRepairs: Sendable {
         if entry.files.isEmpty {
             guard parts.contains(where: { catalogue.exists($0) && size($0) > 0 }) else {
                 // The crash came before the first fragment.
-                for name in parts { unlink(catalogue.path(name)) }
+                for name in parts + (entry.tracks ?? []).map(\.file) where !name.contains("/") {
+                    unlink(catalogue.path(name))
+                }
                 catalogue.remove(entry.id)
                 entry.state = .failed
                 return entry
@@ -116,8 +121,28 @@ public final class RecordingRepairs: Sendable {
         }
         entry.duration = duration
         entry.bytes = bytes
+        let tracks = (entry.tracks ?? []).compactMap { close($0, reserve) }
+        entry.tracks = tracks.isEmpty ? nil : tracks
         do throws(RecordingError) { try catalogue.update(entry) } catch { entry.message = error.publicDescription }
         return entry
+    }
+
+    /// Completes a file that a crash left without its length; nil where there is none, or nothing in it.
+    private func close(_ open: RecordingTrack, _ reserve: DiskReserve?) -> RecordingTrack? {
+        guard !open.file.contains("/"), catalogue.exists(open.file) else { return nil }
+        if open.duration != nil { return open }
+        var track = open
+        let path = catalogue.path(track.file)
+        do throws(RecordingError) {
+            track.duration = try TrackClosing.close(path, reserve: reserve).inSeconds
+        } catch .nothingRecorded {
+            unlink(path)
+            return nil
+        } catch {
+            // Whatever can be read of it stays.
+        }
+        track.bytes = size(track.file)
+        return track
     }
 
     private func size(_ name: String) -> Int {

@@ -85,8 +85,7 @@ public struct RecordingExamination: Sendable {
 
     /// Reads the sidecar and the timeline of the recording, for `name-2.mp4` those of `name`.
     private mutating func readBeside(_ file: String) {
-        guard file.hasSuffix(".mp4") else { return }
-        var base = String(file.dropLast(4))
+        guard var base = RecordingFile.base(file) else { return }
         entry = Sidecar.read(base + Sidecar.suffix)
         if entry == nil, let dash = base.lastIndex(of: "-"), Int(base[base.index(after: dash)...]) ?? 0 > 1 {
             base = String(base[..<dash])

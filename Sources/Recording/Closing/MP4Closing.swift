@@ -33,7 +33,7 @@ enum MP4Closing {
 
     /// Copies `source` to a temporary file beside `output`, synchronises it to the disk and renames it to `output`.
     static func copy(
-        _ source: String, into output: String, _ chapters: [RecordingChapter] = []
+        _ source: String, into output: String, _ chapters: [RecordingChapter] = [], muxer: String = "mp4"
     ) throws(RecordingError) {
         // The copy needs the file's size once more, since the source stays until the end.
         if let size = size(of: source), !hasRoom(for: size, at: output, nil) { throw .diskFull(path: output) }
@@ -46,7 +46,7 @@ enum MP4Closing {
         do throws(RecordingError) {
             unlink(temporary)
             Glibc.close(try FileSink.make(temporary))
-            try copyPackets(source, to: temporary, chapters)
+            try copyPackets(source, to: temporary, chapters, muxer)
             try secure(temporary)
         } catch {
             unlink(temporary)
@@ -60,13 +60,13 @@ enum MP4Closing {
         FileSink.secureDirectory(of: output)
     }
 
-    private static func size(of path: String) -> Int? {
+    static func size(of path: String) -> Int? {
         var file = stat()
         return stat(path, &file) == 0 ? Int(file.st_size) : nil
     }
 
     /// Whether a copy of `size` bytes fits; a copy is at most a little larger than the fragments.
-    private static func hasRoom(for size: Int, at output: String, _ reserve: DiskReserve?) -> Bool {
+    static func hasRoom(for size: Int, at output: String, _ reserve: DiskReserve?) -> Bool {
         let bytes = size + size / 20
         if let reserve { return reserve.hasRoom(for: bytes) }
         return RecordingDisk.systemSpace(FileSink.directory(of: output)).map { $0.free >= bytes } ?? true
@@ -83,16 +83,17 @@ enum MP4Closing {
     }
 
     private static func copyPackets(
-        _ source: String, to target: String, _ chapters: [RecordingChapter]
+        _ source: String, to target: String, _ chapters: [RecordingChapter], _ muxer: String
     ) throws(RecordingError) {
-        let input = try MP4Input(path: source)
+        let input = try MP4Input(path: source, format: muxer == "mp4" ? "mp4" : "matroska")
         var output: UnsafeMutablePointer<AVFormatContext>?
-        avformat_alloc_output_context2(&output, nil, "mp4", target)
-        guard let output else { throw .codec("the MP4 writer is not available") }
+        avformat_alloc_output_context2(&output, nil, muxer, target)
+        guard let output else { throw .codec("the writer of \(muxer) files is not available") }
         defer {
             avio_closep(&output.pointee.pb)
             avformat_free_context(output)
         }
+        if muxer != "mp4" { output.pointee.avoid_negative_ts = 0 }
         for stream in input.streams {
             guard let copy = avformat_new_stream(output, nil),
                 avcodec_parameters_copy(copy.pointee.codecpar, stream.pointee.codecpar) >= 0

@@ -10,12 +10,16 @@ final class MP4Input {
     private var packet: UnsafeMutablePointer<AVPacket>?
     /// The last decoding time of each stream: packets whose time does not increase are skipped.
     private var lastTimes: [Int64] = []
+    /// Matroska has no decoding times; tracks have no B frames.
+    private let decodesInOrder: Bool
 
-    init(path: String) throws(RecordingError) {
+    /// - Parameter format: FFmpeg's name of the file's format.
+    init(path: String, format name: String = "mp4") throws(RecordingError) {
         self.path = path
+        decodesInOrder = name == "matroska"
         cffmpeg_silence()
         var format: UnsafeMutablePointer<AVFormatContext>?
-        let result = avformat_open_input(&format, path, av_find_input_format("mp4"), nil)
+        let result = avformat_open_input(&format, path, av_find_input_format(name), nil)
         guard result >= 0, let format else {
             throw .unreadable(path: path, reason: Self.reason(result))
         }
@@ -61,6 +65,7 @@ final class MP4Input {
             av_packet_unref(packet)
             guard av_read_frame(format, packet) >= 0 else { return nil }
             let index = Int(packet.pointee.stream_index)
+            if decodesInOrder { packet.pointee.dts = packet.pointee.pts }
             guard packet.pointee.flags & AV_PKT_FLAG_CORRUPT == 0, packet.pointee.size > 0,
                 streams.indices.contains(index),
                 packet.pointee.dts != kAV_NOPTS_VALUE, packet.pointee.pts != kAV_NOPTS_VALUE,

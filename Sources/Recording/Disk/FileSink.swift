@@ -13,6 +13,8 @@ final class FileSink {
     /// The size up to which the file consists of complete fragments that are on the disk.
     private(set) var safeByteCount = 0
 
+    /// Where the next bytes are written.
+    private var position = 0
     private var descriptor: Int32
     private let disk: RecordingDisk
     private let reserve: DiskReserve?
@@ -69,10 +71,25 @@ final class FileSink {
                 failure = .system(Int32(clamping: -count), path: path)
                 return false
             }
-            byteCount += count
+            position += count
+            byteCount = max(byteCount, position)
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
         return true
+    }
+
+    /// Lets the next bytes replace those from `offset` on.
+    func seek(to offset: Int) -> Bool {
+        guard failure == nil, descriptor >= 0, lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { return false }
+        position = offset
+        return true
+    }
+
+    /// The same as `secure` for what is written often in many files: it survives a crash of the server, and one of the
+    /// machine once the system has written it.
+    func complete() throws(RecordingError) {
+        if let failure { throw failure }
+        safeByteCount = byteCount
     }
 
     /// Synchronises a complete fragment to the disk, so that it survives a crash of the machine.

@@ -12,6 +12,8 @@ public struct RecordingSummary: Sendable {
     public var bytes: Int
     /// Codec names, e.g. `h264`, `aac`.
     public var tracks: [String]
+    /// The files of single participants.
+    public var participantTracks: [RecordingTrack] = []
     /// The media that was lost because of a slow disk.
     public var dropped = RecordingLosses()
     /// Why the recording ended early, if it did.

@@ -1,7 +1,7 @@
 public import Basics
 import Dispatch
 
-/// Records one H.264 stream and one audio stream to an MP4 that survives a crash at any moment.
+/// Records one H.264 stream and one audio stream, or audio alone, to an MP4 that survives a crash at any moment.
 ///
 /// Until `finish` the file is fragmented, and media is on the disk at most about a second after it was appended;
 /// `finish` converts it to an ordinary MP4. The work runs on a queue of its own, so no call waits for the disk.
@@ -12,6 +12,8 @@ public final class MP4Recorder: Sendable {
     private let queue = DispatchQueue(label: "recorder", qos: .utility)
     private let backlog: RecordingBacklog
     private let work: RecorderWork
+    /// Takes what each participant sends; nil where no tracks are written.
+    public let tracks: RecordingTracks?
 
     /// Creates the file at once, so that an unwritable directory is an error here. The first keyframe of `width` ×
     /// `height` starts the recording. Callbacks are called on the recorder's queue, except `onParts`.
@@ -20,31 +22,50 @@ public final class MP4Recorder: Sendable {
     ///   - limits: when a new file begins, and when the recording ends: `onFailure` is called then too.
     ///   - sizeMayChange: whether later keyframes of another size go into the same track, whose parameter sets are then
     ///     in-band (`avc3`); otherwise such frames are dropped.
+    ///   - content: what is written. Of audio alone a file begins with any block, and frames are ignored.
     ///   - memory: the memory for media that waits for the disk, shared by all recordings.
     ///   - reserve: the space to be left free on the disk; without it the recording ends with `lowSpace`.
     ///   - onKeyframeNeeded: called when the recording can go on only with a keyframe.
     ///   - onParts: called with all parts that are complete, whenever there is one more; on any thread.
+    ///   - onTracks: called with all files of tracks, whenever one begins or ends.
     ///   - onFailure: called at most once, after the file was closed as far as possible.
     public init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
         fragment: Duration = .seconds(1), limits: RecordingLimits = RecordingLimits(),
-        sizeMayChange: Bool = false, disk: RecordingDisk = .system,
+        sizeMayChange: Bool = false, content: RecordingContent = RecordingContent(), disk: RecordingDisk = .system,
         reserve: DiskReserve? = nil, memory: RecordingMemory = RecordingMemory(),
         onKeyframeNeeded: @escaping @Sendable () -> Void = {},
         onParts: @escaping @Sendable ([RecordingPart]) -> Void = { _ in },
+        onTracks: @escaping @Sendable ([RecordingTrack]) -> Void = { _ in },
         onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {
         self.file = file
         let shape = RecorderWork.Shape(
             file: file, width: width, height: height, framesPerSecond: framesPerSecond, audio: audio,
-            fragment: fragment, limits: limits, sizeMayChange: sizeMayChange, disk: disk, reserve: reserve)
+            fragment: fragment, limits: limits, sizeMayChange: sizeMayChange, content: content, disk: disk,
+            reserve: reserve)
         backlog = RecordingBacklog(memory)
-        work = try RecorderWork(
-            shape, onKeyframeNeeded: onKeyframeNeeded, onParts: onParts, onFailure: onFailure)
+        let work = try RecorderWork(
+            shape, onKeyframeNeeded: onKeyframeNeeded, onParts: onParts, onTracks: onTracks, onFailure: onFailure)
+        self.work = work
+        guard content.tracks else {
+            tracks = nil
+            return
+        }
+        // A limit of their own, so that many tracks cost none of the recording itself.
+        let backlog = RecordingBacklog(memory)
+        let tracks = RecordingTracks(backlog) { [queue] batch, bytes in
+            queue.async {
+                work.append(batch)
+                backlog.done(bytes)
+            }
+        }
+        self.tracks = tracks
+        queue.async { [weak tracks] in work.beginTracks { tracks?.needsKeyframe($0) } }
     }
 
     /// The media that was dropped so far because the disk was too slow.
-    public var losses: RecordingLosses { backlog.losses }
+    public var losses: RecordingLosses { backlog.losses + (tracks?.losses ?? RecordingLosses()) }
 
     /// Appends an H.264 access unit with its room time.
     public func append(_ video: EncodedVideoFrame) {
@@ -65,12 +86,19 @@ public final class MP4Recorder: Sendable {
 
     /// Pauses the recording at `instant`.
     public func pause(at instant: Instant) {
+        tracks?.pause()
         run(0) { $0.pause(at: instant) }
     }
 
     /// Resumes the recording with the first keyframe after `instant`. The file has no gap at the pause.
     public func resume(at instant: Instant) {
         run(0) { $0.resume(at: instant) }
+        tracks?.resume()
+    }
+
+    /// Sets the names of participants, by their ids, for tracks that begin from now on.
+    public func set(names: [String: String]) {
+        if tracks != nil { run(0) { $0.set(names: names) } }
     }
 
     /// Notes what happened at `instant`, for the chapters of the file and for the timeline beside it.
@@ -89,6 +117,7 @@ public final class MP4Recorder: Sendable {
     ///
     /// After a failure the summary describes the saved part, and its `failure` holds the reason.
     public func finish() async throws(RecordingError) -> RecordingSummary {
+        tracks?.end()
         let result = await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.finish()) }
         }

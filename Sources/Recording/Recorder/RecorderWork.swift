@@ -16,6 +16,7 @@ final class RecorderWork: @unchecked Sendable {
         var fragment: Duration
         var limits: RecordingLimits
         var sizeMayChange = false
+        var content = RecordingContent()
         var disk = RecordingDisk.system
         var reserve: DiskReserve?
     }
@@ -23,6 +24,7 @@ final class RecorderWork: @unchecked Sendable {
     private let shape: Shape
     private let onKeyframeNeeded: @Sendable () -> Void
     private let onParts: @Sendable ([RecordingPart]) -> Void
+    private let onTracks: @Sendable ([RecordingTrack]) -> Void
     private let onFailure: @Sendable (RecordingError) -> Void
     private var sink: FileSink
     private var session: RecordingSession
@@ -36,17 +38,21 @@ final class RecorderWork: @unchecked Sendable {
     private var awaitsPart = false
     /// nil until the first event.
     private var timeline: TimelineLog?
+    private var clock = TrackClock()
+    private var tracks: TrackFiles?
     private let closing = DispatchGroup()
     private let closed = Guarded<[Int: Result<RecordingReport, RecordingError>]>([:])
 
     init(
         _ shape: Shape, onKeyframeNeeded: @escaping @Sendable () -> Void,
         onParts: @escaping @Sendable ([RecordingPart]) -> Void,
+        onTracks: @escaping @Sendable ([RecordingTrack]) -> Void,
         onFailure: @escaping @Sendable (RecordingError) -> Void
     ) throws(RecordingError) {
         self.shape = shape
         self.onKeyframeNeeded = onKeyframeNeeded
         self.onParts = onParts
+        self.onTracks = onTracks
         self.onFailure = onFailure
         sink = try FileSink(path: shape.file, disk: shape.disk, reserve: shape.reserve)
         session = try Self.makeSession(shape, sink)
@@ -55,36 +61,74 @@ final class RecorderWork: @unchecked Sendable {
     private static func makeSession(_ shape: Shape, _ sink: FileSink) throws(RecordingError) -> RecordingSession {
         try RecordingSession(
             sink: sink, width: shape.width, height: shape.height, framesPerSecond: shape.framesPerSecond,
-            audio: shape.audio, fragment: shape.fragment, sizeMayChange: shape.sizeMayChange)
+            audio: shape.audio, fragment: shape.fragment, sizeMayChange: shape.sizeMayChange,
+            hasVideo: !shape.content.audioOnly)
     }
 
     var duration: Duration { .seconds(earlierLength + session.length) / RecordingSession.ticksPerSecond }
 
     func append(_ video: EncodedVideoFrame) {
         attempt { () throws(RecordingError) in
-            if isSegmentDue(at: video) {
-                if video.isKeyframe { try startNextPart(at: video) } else { awaitPart() }
+            if !shape.content.audioOnly, isSegmentDue(at: video.timestamp &* 8) {
+                if video.isKeyframe { try startNextPart(at: video.timestamp &* 8) } else { awaitPart() }
             }
             try session.append(video)
             if session.isWaiting { onKeyframeNeeded() }
-            if let reached = shape.limits.reached(length: duration, size: earlierBytes + sink.byteCount) {
-                throw reached
-            }
+            try followClock(at: video.timestamp &* 8)
+            try checkLimits()
         }
     }
 
     func append(audio samples: [Float], timestamp: Int64) {
-        attempt { () throws(RecordingError) in try session.append(audio: samples, time: timestamp &* 15) }
+        attempt { () throws(RecordingError) in
+            let time = timestamp &* 15
+            guard shape.content.audioOnly else { return try session.append(audio: samples, time: time) }
+            if isSegmentDue(at: time) { try startNextPart(at: time) }
+            try session.append(audio: samples, time: time)
+            try followClock(at: time)
+            try checkLimits()
+        }
     }
+
+    private func checkLimits() throws(RecordingError) {
+        let size = earlierBytes + sink.byteCount + (tracks?.bytes ?? 0)
+        if let reached = shape.limits.reached(length: duration, size: size) { throw reached }
+    }
+
+    // MARK: - Tracks
+
+    /// Tells the tracks' clock that the recording has the media of `time`.
+    private func followClock(at time: RecordingSession.Time) throws(RecordingError) {
+        guard let tracks, session.isRunning, let zero = session.zero else { return }
+        clock.runs(at: time, origin: zero - earlierLength)
+        try tracks.settle(clock)
+    }
+
+    /// Begins to write tracks. The callback is called on the recorder's queue.
+    func beginTracks(onKeyframeNeeded: @escaping (TrackSource) -> Void) {
+        tracks = TrackFiles(
+            base: base, disk: shape.disk, reserve: shape.reserve, onKeyframeNeeded: onKeyframeNeeded,
+            onChange: onTracks)
+    }
+
+    func append(_ batch: TrackBatch) {
+        attempt { () throws(RecordingError) in try tracks?.take(batch, clock) }
+    }
+
+    func set(names: [String: String]) { tracks?.set(names: names) }
 
     func pause(at instant: Instant) {
         attempt { () throws(RecordingError) in
-            try session.pause(at: instant.ticks(at: RecordingSession.ticksPerSecond))
+            let time = instant.ticks(at: RecordingSession.ticksPerSecond)
+            clock.pause(at: time)
+            try session.pause(at: time)
         }
     }
 
     func resume(at instant: Instant) {
-        session.resume(at: instant.ticks(at: RecordingSession.ticksPerSecond))
+        let time = instant.ticks(at: RecordingSession.ticksPerSecond)
+        clock.resume(at: time)
+        session.resume(at: time)
         onKeyframeNeeded()
     }
 
@@ -107,7 +151,10 @@ final class RecorderWork: @unchecked Sendable {
 
     func finish() -> Result<RecordingSummary, RecordingError> {
         if let result { return result }
-        attempt { () throws(RecordingError) in try session.finish() }
+        attempt { () throws(RecordingError) in
+            try session.finish()
+            try tracks?.finish()
+        }
         if failure == nil { closePart(inBackground: false) }
         closing.wait()
         let made = summary()
@@ -127,6 +174,7 @@ final class RecorderWork: @unchecked Sendable {
         } catch {
             failure = error
             if !error.isLimit || !finishSession() { session.abandon() }
+            tracks?.abandon()
             closePart(inBackground: false)
             onFailure(error)
         }
@@ -142,9 +190,9 @@ final class RecorderWork: @unchecked Sendable {
         }
     }
 
-    private func isSegmentDue(at frame: EncodedVideoFrame) -> Bool {
+    private func isSegmentDue(at time: RecordingSession.Time) -> Bool {
         shape.limits.segment > .zero && session.isRunning
-            && session.position(of: frame.timestamp &* 8) >= shape.limits.segment.nanoseconds * 9 / 12_500
+            && session.position(of: time) >= shape.limits.segment.nanoseconds * 9 / 12_500
     }
 
     /// Requests the keyframe with which the next part begins, once.
@@ -153,8 +201,7 @@ final class RecorderWork: @unchecked Sendable {
         awaitsPart = true
     }
 
-    private func startNextPart(at keyframe: EncodedVideoFrame) throws(RecordingError) {
-        let cut = keyframe.timestamp &* 8
+    private func startNextPart(at cut: RecordingSession.Time) throws(RecordingError) {
         let audioAhead = try session.finish(at: cut)
         closePart(inBackground: true)
         earlierLength += session.length
@@ -168,11 +215,11 @@ final class RecorderWork: @unchecked Sendable {
 
     /// `name.mp4`, `name-2.mp4`, `name-3.mp4` …
     private func path(_ part: Int) -> String {
-        part > 1 ? "\(base)-\(part).mp4" : shape.file
+        RecordingFile.part(part, of: shape.file)
     }
 
     /// The path without its suffix.
-    private var base: String { shape.file.hasSuffix(".mp4") ? String(shape.file.dropLast(4)) : shape.file }
+    private var base: String { RecordingFile.base(shape.file) ?? shape.file }
 
     /// Ends the part's file and converts it to an ordinary MP4.
     private func closePart(inBackground: Bool) {
@@ -250,6 +297,8 @@ final class RecorderWork: @unchecked Sendable {
         } else {
             summary.failure = failure ?? firstError
         }
+        tracks?.removeEmpty()
+        summary.participantTracks = tracks?.list ?? []
         return .success(summary)
     }
 }

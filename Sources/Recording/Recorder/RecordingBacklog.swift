@@ -65,11 +65,15 @@ final class RecordingBacklog: Sendable {
     }
 
     func takeAudio(_ size: Int) -> Bool {
+        if take(size) { return true }
+        load.withLock { $0.losses.audio += 1 }
+        return false
+    }
+
+    /// Counts `size` bytes, which `done` releases, or returns false where they are too many.
+    func take(_ size: Int) -> Bool {
         load.withLock { load in
-            guard load.bytes + size <= memory.perRecording, memory.take(size) else {
-                load.losses.audio += 1
-                return false
-            }
+            guard load.bytes + size <= memory.perRecording, memory.take(size) else { return false }
             load.bytes += size
             return true
         }

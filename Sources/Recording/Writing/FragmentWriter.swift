@@ -24,20 +24,28 @@ final class FragmentWriter {
     private var pending = (bytes: 0, samples: 0)
 
     private static let videoIndex: Int32 = 0
-    private static let audioIndex: Int32 = 1
+    /// 0 where there is no video.
+    private let audioIndex: Int32
     private static let bufferSize = 1 << 16
 
     /// The FourCC `avc3`, the sample entry of H.264 whose parameter sets may change with any keyframe (ISO/IEC 14496-15
     /// §5.4.2.1), in FFmpeg's byte order.
     static let avc3: UInt32 = 0x3363_7661
 
-    /// - Parameters:
-    ///   - parameterSets: SPS and PPS in Annex B.
-    ///   - changesInBand: whether later keyframes may have other parameter sets.
-    init(
-        sink: FileSink, width: Int, height: Int, parameterSets: [UInt8], changesInBand: Bool, audio: AudioEncoder
-    ) throws(RecordingError) {
+    /// The video of a file.
+    struct Video {
+        var width: Int
+        var height: Int
+        /// SPS and PPS in Annex B.
+        var parameterSets: [UInt8]
+        /// Whether later keyframes may have other parameter sets.
+        var changesInBand: Bool
+    }
+
+    /// - Parameter video: nil: the file has audio alone.
+    init(sink: FileSink, video: Video?, audio: AudioEncoder) throws(RecordingError) {
         self.sink = sink
+        audioIndex = video == nil ? 0 : 1
         var format: UnsafeMutablePointer<AVFormatContext>?
         var packet = av_packet_alloc()
         avformat_alloc_output_context2(&format, nil, "mp4", nil)
@@ -49,7 +57,11 @@ final class FragmentWriter {
         self.format = format
         self.packet = packetPointer
         // From here on all properties are set, so `deinit` runs even where this throws.
-        try addVideo(width: width, height: height, parameterSets: parameterSets, tag: changesInBand ? Self.avc3 : 0)
+        if let video {
+            try addVideo(
+                width: video.width, height: video.height, parameterSets: video.parameterSets,
+                tag: video.changesInBand ? Self.avc3 : 0)
+        }
         try addAudio(audio)
         try openOutput()
         var options: OpaquePointer?
@@ -142,7 +154,7 @@ final class FragmentWriter {
 
     func write(_ audio: AudioPacket) throws(RecordingError) {
         try write(
-            audio.data, stream: Self.audioIndex, rate: 48_000, time: audio.position, duration: Int64(audio.sampleCount),
+            audio.data, stream: audioIndex, rate: 48_000, time: audio.position, duration: Int64(audio.sampleCount),
             isKeyframe: true)
     }
 

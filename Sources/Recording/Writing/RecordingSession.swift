@@ -24,6 +24,8 @@ final class RecordingSession: @unchecked Sendable {
     private let width: Int
     private let height: Int
     private let sizeMayChange: Bool
+    /// Without it audio is written as it comes, and no keyframe is waited for.
+    private let hasVideo: Bool
     private let audioEncoder: AudioEncoder
     private let fragment: Time
     private let frameTime: Time
@@ -57,9 +59,10 @@ final class RecordingSession: @unchecked Sendable {
 
     init(
         sink: FileSink, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio, fragment: Duration,
-        sizeMayChange: Bool = false
+        sizeMayChange: Bool = false, hasVideo: Bool = true
     ) throws(RecordingError) {
         self.sink = sink
+        self.hasVideo = hasVideo
         self.width = width
         self.height = height
         self.sizeMayChange = sizeMayChange
@@ -89,7 +92,7 @@ final class RecordingSession: @unchecked Sendable {
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
     func append(_ frame: EncodedVideoFrame) throws(RecordingError) {
-        guard frame.codec == .h264,
+        guard hasVideo, frame.codec == .h264,
             frame.width == 0 || sizeMayChange || (frame.width == width && frame.height == height)
         else { return }
         let time = frame.timestamp &* Self.ticksPerVideoTick
@@ -121,6 +124,7 @@ final class RecordingSession: @unchecked Sendable {
 
     func append(audio samples: [Float], time: Time) throws(RecordingError) {
         let block = AudioBlock(samples: samples, time: time)
+        if !hasVideo { return try appendAlone(block) }
         switch state {
         case .running:
             ahead.append(block)
@@ -138,6 +142,32 @@ final class RecordingSession: @unchecked Sendable {
             }
         }
     }
+
+    /// Writes a block of a file without video, which begins and goes on with any block.
+    private func appendAlone(_ block: AudioBlock) throws(RecordingError) {
+        switch state {
+        case .running: try place(block, before: nil)
+        case .paused(let end): try place(block, before: end)
+        case .waiting(let from, let pausedAt):
+            if let pausedAt, block.time < pausedAt { return try place(block, before: pausedAt) }
+            guard block.time >= from else { return }
+            if writer == nil {
+                writer = try FragmentWriter(sink: sink, video: nil, audio: audioEncoder)
+                origin = block.time
+            } else if let pausedAt {
+                // Ticks do not begin where pauses do: the pause ends with the block that the next one follows.
+                let end = max(pausedAt, origin + audioPosition * Self.ticksPerSample)
+                origin += block.time - end
+            }
+            state = .running
+            try place(block, before: nil)
+        }
+    }
+
+    /// The room time of the recording's zero, were there no earlier files; nil before the first media.
+    var zero: Time? { hasStarted ? origin : nil }
+    /// The room time up to which media has been written, or could have been.
+    var newest: Time { origin + (hasVideo ? held?.time ?? 0 : audioPosition * Self.ticksPerSample) }
 
     /// Omits all media from `time` on.
     func pause(at time: Time) throws(RecordingError) {
@@ -162,6 +192,7 @@ final class RecordingSession: @unchecked Sendable {
     /// that time.
     @discardableResult
     func finish(at cut: Time? = nil) throws(RecordingError) -> [AudioBlock] {
+        if !hasVideo { return try finishAlone(at: cut) }
         guard let writer, let held else { return ahead }
         let pausedAt: Time? =
             switch state {
@@ -181,6 +212,18 @@ final class RecordingSession: @unchecked Sendable {
         return left
     }
 
+    private func finishAlone(at cut: Time?) throws(RecordingError) -> [AudioBlock] {
+        guard let writer else { return [] }
+        if let cut { try silence(until: cut - origin) }
+        if audioPosition < Self.minFirstAudio, fragmentStart == 0 {
+            try silence(samples: Self.minFirstAudio - audioPosition)
+        }
+        for packet in try audioEncoder.finish() { try writer.write(packet) }
+        try writer.endFragment()
+        self.writer = nil
+        return []
+    }
+
     /// Takes over audio that was received before this file began and may belong to it.
     func adopt(_ blocks: [AudioBlock]) { ahead = blocks }
 
@@ -194,9 +237,9 @@ final class RecordingSession: @unchecked Sendable {
         if writer == nil {
             let sets = AnnexB.parameterSets(frame.data)
             guard !sets.isEmpty else { return }
-            writer = try FragmentWriter(
-                sink: sink, width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange,
-                audio: audioEncoder)
+            let video = FragmentWriter.Video(
+                width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange)
+            writer = try FragmentWriter(sink: sink, video: video, audio: audioEncoder)
             origin = time
         } else if let pausedAt {
             // The last picture is shown for its whole time: converters to a fixed frame rate refuse two at once.
