@@ -35,6 +35,11 @@ final class AudioIntake {
     private var samples: [Float] = []
     private var head = 0
     private var isQuiet = true
+    /// Whether the last tick had sound, mixed or not.
+    private(set) var hasSound = false
+    /// Whether the last tick took packets: one tick later the stretcher's remainder comes.
+    private var hadPackets = false
+    private var isForTrack = false
     private var rest = AudioRest()
     private var wasDecoding = false
     private var lastAudible = Instant.distantPast
@@ -49,6 +54,9 @@ final class AudioIntake {
         self.statistics = statistics
         self.audioDelay = audioDelay
     }
+
+    /// The delay of the audio that is played at `now`; nil: there has been none for half a second.
+    func captureDelay(at now: Instant) -> Duration? { audioDelay.current(at: now) }
 
     private var ready: Int { samples.count - head }
 
@@ -72,21 +80,33 @@ final class AudioIntake {
     /// Writes the 960 samples of the tick at `now` into `output`; returns false when they are silence. Packets are
     /// always taken, muted or not, so that the buffer stays in step; inaudible ones are not decoded.
     ///
-    /// - Parameter isAudible: false: the participant is not mixed, whatever its level.
-    func pull(at now: Instant, isAudible: Bool = true, into output: inout [Float]) -> Bool {
+    /// - Parameters:
+    ///   - isAudible: false: the participant is not mixed, whatever its level.
+    ///   - decodesAlways: whether inaudible packets are decoded too. `hasSound` says whether `output` has them; the
+    ///     result is about the mix.
+    func pull(
+        at now: Instant, isAudible: Bool = true, decodesAlways: Bool = false, into output: inout [Float]
+    ) -> Bool {
+        hasSound = false
         if isAudible { lastAudible = now }
         // A participant who has just been muted fades out first.
         let isAudible = now - lastAudible <= Self.fade
-        let mayRest = rest.updateRest(at: now) || !isAudible
+        let mayRest = (rest.updateRest(at: now) || !isAudible) && !decodesAlways
         if wasDecoding, mayRest { decoder?.reset() }
         wasDecoding = !mayRest
         let isHeard = isAudible && !rest.isResting
         // A tick needs two decodes of 10 ms packets, and more while it plays faster; eight is a bound against a fault
         // of ours.
         var isSilent = true
+        isForTrack = decodesAlways
+        var hasPackets = false
         for _ in 0..<8 {
             guard let playout = buffer.next(at: now, pcmBuffered: ready) else { break }
-            if case .silence = playout {} else if isHeard { isSilent = false }
+            if case .silence = playout {
+            } else {
+                hasPackets = true
+                if isHeard { isSilent = false }
+            }
             if mayRest { skip(playout) } else { play(playout) }
         }
         statistics.delay.store(buffer.currentDelay.nanoseconds, ordering: .relaxed)
@@ -107,6 +127,8 @@ final class AudioIntake {
             samples.removeFirst(head)
             head = 0
         }
+        hasSound = decodesAlways && (hasPackets || hadPackets)
+        hadPackets = hasPackets
         let wasSilent = isQuiet
         isQuiet = isSilent || buffer.concealedDuration > Self.silenceAfter
         // One more tick after the last audible one: the stretcher's remainder.
@@ -144,7 +166,7 @@ final class AudioIntake {
                 if rest.isResting {
                     // Decoded to check the announced levels, not to be heard.
                     rest.verify(decoded)
-                    decoded.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
+                    if !isForTrack { decoded.withUnsafeMutableBufferPointer { $0.update(repeating: 0) } }
                 }
             case .decodeFEC(let next, let count): try decoder.decodeFEC(next.payload, samples: count, into: &decoded)
             case .conceal(let count): decoder.conceal(samples: count, into: &decoded)

@@ -116,6 +116,8 @@ package final class VideoIntake: Sendable {
     private let shared: SharedDecodeBudget
     private let counters: IntakeCounters
     private let shown = Atomic<Bool>(false)
+    /// Takes the frames for tracks, as they come. Returns whether a keyframe is needed.
+    private let trackTap = Guarded<(@Sendable (ReceivedVideoFrame) -> Bool)?>(nil)
     private let awaitsKeyframe = Atomic<Bool>(true)
     /// Width and height, 32 bits each; 0: not known yet.
     private let canvas = Atomic<Int64>(0)
@@ -178,6 +180,17 @@ package final class VideoIntake: Sendable {
 
     /// Takes a coded frame from the peer, on the loop. Returns whether the decoder needs a keyframe first.
     func receive(_ frame: ReceivedVideoFrame) -> Bool {
+        let needsKeyframe = trackTap.withLock { $0 }?(frame) ?? false
+        return decode(frame) || needsKeyframe
+    }
+
+    /// Sets what takes the frames beside the decoder.
+    func setTrackTap(_ tap: (@Sendable (ReceivedVideoFrame) -> Bool)?) { trackTap.withLock { $0 = tap } }
+
+    /// Requests the keyframe with which a track begins.
+    func beginTrack() { requestKeyframe() }
+
+    private func decode(_ frame: ReceivedVideoFrame) -> Bool {
         guard isShown else { return false }
         if frame.arrival.nanoseconds < pausedUntil.load(ordering: .relaxed) {
             skip(frames: 1)

@@ -31,6 +31,8 @@ final class AudioRoom {
         var gain: Float = 1
         /// Whether the participant is in the mix.
         var isHeard = true
+        /// Whether the participant may have a track of its own; false until the scene says so.
+        var isRecorded = false
         /// The participant whose audio its mix leaves out.
         var hearsAs: String
         var profile = AudioProfile.clear
@@ -68,6 +70,9 @@ final class AudioRoom {
     var seats: [String: Seat] = [:]
     /// Each takes the mix of those who are recorded, and its room time at 48 kHz.
     var taps: [String: @Sendable ([Float], Int64) -> Void] = [:]
+
+    /// Each takes the audio of all who may be recorded. While there is one, everybody is decoded.
+    var trackTaps: [String: @Sendable ([TrackVoice], Int64) -> Void] = [:]
 
     private let mixer: AudioMixer
     private let bitRate: BitRate
@@ -114,6 +119,7 @@ final class AudioRoom {
         for person in people {
             seats[person.id]?.gain = person.gain
             seats[person.id]?.isHeard = person.sendsAudio
+            seats[person.id]?.isRecorded = person.isRecorded
             seats[person.id]?.hearsAs = person.hearsAs
         }
         unrecorded = Set(people.lazy.filter { !$0.isRecorded }.map(\.id))
@@ -172,6 +178,8 @@ final class AudioRoom {
     /// Takes the audio of all participants and returns the ids of those who are not silent.
     private func collect(_ now: Instant) -> [String] {
         var sources: [String] = []
+        var voices: [TrackVoice] = []
+        let hasTracks = !trackTaps.isEmpty
         for (id, seat) in seats { seat.intake.collect(at: now, gain: seat.gain * levelling(id)) }
         let loudest = loudest(now)
         for (id, seat) in seats {
@@ -179,10 +187,22 @@ final class AudioRoom {
             let isAudible =
                 seat.isHeard && seat.gain > 0
                 && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
-            let isSource = seat.intake.pull(at: now, isAudible: isAudible, into: &samples)
+            let isTracked = hasTracks && seat.isRecorded
+            let isSource = seat.intake.pull(
+                at: now, isAudible: isAudible, decodesAlways: isTracked && seat.isHeard, into: &samples)
             if isSource { sources.append(id) }
+            if isTracked {
+                let isHeard = seat.isHeard && seat.intake.hasSound
+                voices.append(
+                    TrackVoice(
+                        participant: id, samples: isHeard ? samples : nil, delay: seat.intake.captureDelay(at: now)))
+            }
             if levelsVoices { level(id, &samples, isSource: isSource) }
             sampleBuffers[id] = samples
+        }
+        if hasTracks {
+            let timestamp = now.ticks(at: 48_000)
+            for tap in trackTaps.values { tap(voices, timestamp) }
         }
         for (id, intake) in leaving {
             intake.collect(at: now)

@@ -96,6 +96,13 @@ package final class RoomEngine: Sendable {
         var key: RenditionKey? { sources.last?.key }
     }
 
+    /// A picture that is taken for tracks.
+    private struct TrackedPicture: Hashable {
+        var isScreen: Bool
+        /// The names of the taps.
+        var taps: Set<String>
+    }
+
     private struct State {
         var scene: Scene
         var views: [ViewID: MixView] = [:]
@@ -114,8 +121,17 @@ package final class RoomEngine: Sendable {
         var lastUnrecorded = Instant.distantPast
         /// The scene as it leaves the room; nil while nobody is left out and no view without somebody is made.
         var outgoingScene: Scene?
+        /// Those that take the mix alone, by name.
+        var audioTaps: [String: TapGate] = [:]
+        /// By name; their gates have no media, and tell whether the audio thread has made all cuts.
+        var trackTaps: [String: (tap: TrackTap, gate: TapGate)] = [:]
+        /// The pictures that they take, by id.
+        var trackedPictures: [String: TrackedPicture] = [:]
         var isClosed = false
 
+        var gates: [TapGate] {
+            taps.values.map(\.gate) + Array(audioTaps.values) + trackTaps.values.map(\.gate)
+        }
         var isRunning: Bool { !users.isEmpty && !isClosed }
 
         /// The picture of a view that leaves the room.
@@ -217,10 +233,12 @@ package final class RoomEngine: Sendable {
     private func start(_ state: inout State) {
         state.arrangements = [:]
         makeViews(&state)
-        let (people, scene, taps) = (state.people, state.scene.people, state.taps)
+        let (people, scene, taps) = (state.people, state.scene.people, state.taps.mapValues(\.gate))
+        let (audioTaps, trackTaps) = (state.audioTaps, state.trackTaps)
         services.audio.execute { [id, audio, speakersChanged] rooms in
             let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
-            room.taps = taps.mapValues { tap in { tap.gate.take($0, at: $1) } }
+            room.taps = taps.merging(audioTaps) { $1 }.mapValues { gate in { gate.take($0, at: $1) } }
+            room.trackTaps = trackTaps.mapValues { Self.voices(of: $0.tap, behind: $0.gate) }
             for (id, person) in people { room.seats[id] = person.audioSeat }
             room.apply(scene)
             rooms.add(id, room)
@@ -248,11 +266,12 @@ package final class RoomEngine: Sendable {
     /// began or ended, so that every peer must choose its rendition again.
     @discardableResult
     package func apply(_ scene: Scene) -> Bool {
-        let (ended, reshaped, camerasChanged, moved) = state.withLock { state in
+        let (ended, reshaped, camerasChanged, moved, tracked) = state.withLock {
+            state -> ([MixView], Bool, Bool, [(ViewID, TilesInfo)], [VideoIntake]) in
             let old = state.scene
             var ended: [MixView] = []
             var moved: [(ViewID, TilesInfo)] = []
-            if state.isClosed { return (ended, false, false, moved) }
+            if state.isClosed { return (ended, false, false, moved, []) }
             let isCut = scene.hasUnrecorded && (!old.hasUnrecorded || scene.leavesOut(moreThan: old))
             if isCut { cutTaps(&state) }
             if old.hasUnrecorded { state.lastUnrecorded = MonotonicClock.now() }
@@ -273,7 +292,7 @@ package final class RoomEngine: Sendable {
                 makeViews(&state)
                 attachTaps(&state)
                 ended += Self.endOutgoing(&state)
-                let gates = isCut ? state.taps.values.map(\.gate) : []
+                let gates = isCut ? state.gates : []
                 services.audio.execute { [id] in
                     $0.all[id]?.apply(scene.people)
                     for gate in gates { gate.audioIsCut() }
@@ -290,9 +309,10 @@ package final class RoomEngine: Sendable {
                 }
             }
             let choosesAgain = reshaped || hasEnded || old.hasScreen != scene.hasScreen
-            return (ended, choosesAgain, old.senders != scene.senders, moved)
+            return (ended, choosesAgain, old.senders != scene.senders, moved, Self.trackPictures(&state))
         }
         for view in ended { view.close() }
+        for intake in tracked { intake.beginTrack() }
         for (view, tiles) in moved { tilesChanged(view, tiles) }
         if !ended.isEmpty || camerasChanged { updateShown() }
         return reshaped
@@ -433,10 +453,86 @@ package final class RoomEngine: Sendable {
         return RoomTap(name, view: view, of: self)
     }
 
+    /// Adds a tap of the mix alone, which needs no picture.
+    package func tapAudio(_ name: String, _ audio: @escaping @Sendable ([Float], Int64) -> Void) -> RoomTap {
+        let gate = TapGate(audio: audio)
+        use(.tap(name), true) { state in
+            state.audioTaps[name] = gate
+            services.audio.execute { [id] in $0.all[id]?.taps[name] = { gate.take($0, at: $1) } }
+        }
+        return RoomTap(name, view: .main, of: self)
+    }
+
+    /// Adds a tap of what each participant sends, which goes on while the room runs. No picture is decoded or encoded
+    /// for it.
+    ///
+    /// - Returns: what ends it.
+    package func tapTracks(_ name: String, _ tap: TrackTap) -> @Sendable () -> Void {
+        let intakes = state.withLock { state -> [VideoIntake] in
+            if state.isClosed { return [] }
+            let gate = TapGate(audio: { _, _ in })
+            state.trackTaps[name] = (tap, gate)
+            services.audio.execute { [id] in $0.all[id]?.trackTaps[name] = Self.voices(of: tap, behind: gate) }
+            return Self.trackPictures(&state)
+        }
+        for intake in intakes { intake.beginTrack() }
+        return { [weak self] in self?.endTracks(name) }
+    }
+
+    /// Nobody's audio is in a tick that began before the audio thread had made all cuts.
+    private static func voices(of tap: TrackTap, behind gate: TapGate) -> @Sendable ([TrackVoice], Int64) -> Void {
+        { voices, time in
+            tap.voices(
+                gate.isAudioCut
+                    ? voices : voices.map { TrackVoice(participant: $0.participant, samples: nil, delay: $0.delay) },
+                time)
+        }
+    }
+
+    private func endTracks(_ name: String) {
+        state.withLock { state in
+            state.trackTaps[name] = nil
+            services.audio.execute { [id] in $0.all[id]?.trackTaps[name] = nil }
+            _ = Self.trackPictures(&state)
+        }
+    }
+
+    /// Gives the frames of those who may be recorded to the taps. Returns the intakes that now begin, and need a keyframe.
+    private static func trackPictures(_ state: inout State) -> [VideoIntake] {
+        let takers = state.trackTaps.compactMapValues(\.tap.picture)
+        if takers.isEmpty, state.trackedPictures.isEmpty { return [] }
+        var tracked: [String: TrackedPicture] = [:]
+        for person in state.scene.people where person.isRecorded && person.sendsVideo && !takers.isEmpty {
+            tracked[person.id] = TrackedPicture(
+                isScreen: person.source == .screen || person.isPresenting, taps: Set(takers.keys))
+        }
+        var beginning: [VideoIntake] = []
+        for (id, person) in state.people {
+            for (source, intake) in [(VideoSource.camera, person.intake.video), (.screen, person.intake.screen)] {
+                let picture = source == .screen ? PictureID.screen(of: id) : id
+                let now = tracked[picture]
+                if now == state.trackedPictures[picture] { continue }
+                guard let now else {
+                    intake.setTrackTap(nil)
+                    continue
+                }
+                intake.setTrackTap { [takes = Array(takers.values), isScreen = now.isScreen] frame in
+                    let picture = TrackPicture(participant: id, source: source, isScreen: isScreen, received: frame)
+                    // Each of them takes the frame.
+                    return takes.map { $0(picture) }.contains(true)
+                }
+                beginning.append(intake)
+            }
+        }
+        state.trackedPictures = tracked
+        return beginning
+    }
+
     func endTap(_ name: String) {
         use(.tap(name), false) { state in
             let tap = state.taps.removeValue(forKey: name)
             for source in tap?.sources ?? [] { state.views[source.key.view]?.remove(name, from: source.key) }
+            state.audioTaps[name] = nil
             services.audio.execute { [id] in $0.all[id]?.taps[name] = nil }
         }
     }
@@ -448,8 +544,8 @@ package final class RoomEngine: Sendable {
     /// Ends what all taps take, at once: somebody may not be in it from now on. Called with the state locked.
     private func cutTaps(_ state: inout State) {
         state.cuts += 1
+        for gate in state.gates { gate.cut() }
         for (name, tap) in state.taps {
-            tap.gate.cut()
             for source in tap.sources { state.views[source.key.view]?.remove(name, from: source.key) }
             state.taps[name]?.sources = []
         }

@@ -25,6 +25,8 @@ package struct Scene: Sendable {
         package var gain: Float
         /// The participant whose audio the mix leaves out: itself, or the one for whom it stands.
         package var hearsAs: String
+        /// Whether its audio and pictures may be written as tracks of their own.
+        package var isRecorded = true
         package var role = LayoutMember.Role.participant
         /// The identity in the participant's token.
         package var externalID: String?

@@ -78,6 +78,11 @@ final class TapGate: Sendable {
         self.moved = moved
     }
 
+    /// For a tap without pictures.
+    convenience init(audio: @escaping @Sendable ([Float], Int64) -> Void) {
+        self.init(video: { _ in }, audio: audio, moved: { _ in })
+    }
+
     /// Begins a source of frames, which go through from its next keyframe on; those of the one before do until then.
     /// Returns the source's number.
     ///
@@ -114,9 +119,11 @@ final class TapGate: Sendable {
         return passage.needsKeyframe
     }
 
+    /// Whether the audio thread has made all cuts.
+    var isAudioCut: Bool { state.withLock { $0.audioCuts == $0.cuts } }
+
     /// Takes a tick of the mix with its room time.
     func take(_ samples: [Float], at time: Int64) {
-        let isCurrent = state.withLock { $0.audioCuts == $0.cuts }
-        audio(isCurrent ? samples : [Float](repeating: 0, count: samples.count), time)
+        audio(isAudioCut ? samples : [Float](repeating: 0, count: samples.count), time)
     }
 }
