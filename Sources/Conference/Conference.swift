@@ -113,7 +113,7 @@ public final class Conference: Sendable {
     public func drain(within limit: Duration) async {
         guard registry.drain() else { return }
         recordingService.control.stopRepairs()
-        let running = registry.rooms.compactMap { $0.read(\.recording) ?? nil }
+        let running = registry.rooms.flatMap { $0.read(\.running) ?? [] }
         // The first of both counts: a disk that hangs must not keep the server from ending.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let once = Once(continuation)
@@ -337,8 +337,13 @@ public final class Conference: Sendable {
 
     /// Starts a recording of a room. The file is created at once, so that an unwritable directory throws here.
     @discardableResult
-    public func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo {
-        try await recordingService.start(room)
+    ///
+    /// - Parameter wish: nil: the recording that there is one of in each room; others run beside it and beside each
+    ///   other.
+    public func startRecording(_ room: String, _ wish: RecordingWish? = nil) async throws(ConferenceError)
+        -> RecordingInfo
+    {
+        try await recordingService.start(room, wish)
     }
     @discardableResult
     public func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try recordingService.pause(id) }
@@ -367,6 +372,11 @@ public final class Conference: Sendable {
     /// The path of a complete recording's timeline, as JSON or WebVTT; not for clients. There may be no such file.
     public func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
         try recordingService.timelinePath(of: id, asText: asText)
+    }
+
+    /// The path of the file of a participant's track, from 1 on; not for clients.
+    public func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String {
+        try recordingService.path(of: id, track: track)
     }
 
     /// The path of a recording's file, of its first or another part; not for clients.

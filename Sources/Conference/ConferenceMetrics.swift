@@ -9,7 +9,7 @@ extension Conference {
     /// The samples of the metrics page.
     public func metrics() -> [MetricSample] {
         let rooms = registry.rooms
-        let held = rooms.compactMap { $0.read { (people: $0.room.members.count, isRecorded: $0.recording != nil) } }
+        let held = rooms.compactMap { $0.read { (people: $0.room.members.count, recordings: $0.running.count) } }
         let engines = rooms.map(\.engine)
         var samples = [
             MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms.count)),
@@ -17,8 +17,8 @@ extension Conference {
                 "tessera_participants", "Participants and viewers in all rooms.", .gauge,
                 Double(held.reduce(0) { $0 + $1.people })),
             MetricSample(
-                "tessera_recordings_running", "Rooms that are being recorded.", .gauge,
-                Double(held.count(where: \.isRecorded))),
+                "tessera_recordings_running", "Recordings that run or are paused.", .gauge,
+                Double(held.reduce(0) { $0 + $1.recordings })),
             MetricSample(
                 "tessera_overload_level", "0 none, 1 fast encoders, 2 half rate, 3 no top rung, 4 no new rooms.",
                 .gauge,

@@ -25,7 +25,8 @@ public final class Participant: Sendable {
     /// The names of the room's views, `main` first.
     public var views: [String] { slot { $0.room.settings.viewNames } ?? [] }
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
-    public var recording: RecordingInfo? { slot { $0.recording?.info } ?? nil }
+    /// The recordings of the room that run or are paused, in the order of their starts.
+    public var runningRecordings: [RecordingInfo] { slot { $0.running.map(\.info.withoutTracks) } ?? [] }
     /// The time that a recording of the room would begin before its start (`recording.preRoll`).
     public var preRoll: Duration { conference.configuration.recording.preRoll }
     /// What moderators have set about the room.
@@ -33,7 +34,7 @@ public final class Participant: Sendable {
     /// Whether the room is about to be recorded because this participant is its first (`recording.start`).
     public var startsRecording: Bool {
         guard conference.configuration.recording.start == .onFirstJoin else { return false }
-        return slot { $0.recording == nil && $0.room.members.count == 1 && $0.room.member(id) != nil } ?? false
+        return slot { $0.running.isEmpty && $0.room.members.count == 1 && $0.room.member(id) != nil } ?? false
     }
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
     public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
@@ -170,14 +171,14 @@ public final class Participant: Sendable {
 
     public enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
-    /// Starts, pauses, resumes or stops the recording of the room. A stop completes in the background; the `recording`
+    /// Starts, pauses, resumes or stops a recording of the room. A stop completes in the background; the `recording`
     /// event reports its end.
-    public func record(_ action: RecordAction) async throws(ConferenceError) {
+    ///
+    /// - Parameter recording: its id; nil: the one that is shown, and to resume the first that is paused.
+    public func record(_ action: RecordAction, _ recording: String? = nil) async throws(ConferenceError) {
         let current: String?
         do throws(ConferenceError) {
-            current = try change { slot throws(ConferenceError) in
-                try slot.room.require(.record, id, isOwn: slot.recording?.startedBy == id)
-                return slot.recording?.id
+            current = try change { slot throws(ConferenceError) in try chosen(recording, action, slot)?.id
             }
         } catch {
             conference.recordingService.log.recordingRefused(error, room: room, by: id)
@@ -187,7 +188,7 @@ public final class Participant: Sendable {
             try await conference.recordingService.start(room, by: id)
             return
         }
-        guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }
+        guard let current else { throw notRecorded(recording) }
         switch action {
         case .pause: try conference.pauseRecording(current)
         case .resume: try conference.resumeRecording(current)
@@ -196,14 +197,31 @@ public final class Participant: Sendable {
         }
     }
 
-    /// Sets a mark in the room's recording, which becomes a chapter. The same may do it that may record.
+    /// The recording with this id, or the one that the action is about; nil: there is none. Throws where the participant
+    /// may not control it.
+    private func chosen(
+        _ recording: String?, _ action: RecordAction, _ slot: RoomSlot
+    ) throws(ConferenceError) -> RoomRecording? {
+        let paused = action == .resume ? slot.room.recordings.first { $0.state == .paused }?.id : nil
+        let id = recording ?? paused
+        let found = id.map { slot.recording($0) } ?? slot.recording
+        try slot.room.require(.record, self.id, isOwn: found?.startedBy == self.id)
+        return found
+    }
+
+    private func notRecorded(_ recording: String?) -> ConferenceError {
+        recording.map { .recordingNotRunning($0) } ?? .conflict("Room “\(room)” is not being recorded.")
+    }
+
+    /// Sets a mark in all recordings of the room that the participant may control, which becomes a chapter.
     public func mark(_ text: String) throws(ConferenceError) {
         let current = try change { slot throws(ConferenceError) in
-            try slot.room.require(.record, id, isOwn: slot.recording?.startedBy == id)
-            return slot.recording?.id
+            let mine = slot.running.filter { (try? slot.room.require(.record, id, isOwn: $0.startedBy == id)) != nil }
+            if mine.isEmpty { try slot.room.require(.record, id, isOwn: false) }
+            return mine.map(\.id)
         }
-        guard let current else { throw .conflict("Room “\(room)” is not being recorded.") }
-        try conference.recordingService.mark(current, text, by: id)
+        if current.isEmpty { throw notRecorded(nil) }
+        for recording in current { try conference.recordingService.mark(recording, text, by: id) }
     }
 
     /// Performs a request about others, if the participant's role allows it.

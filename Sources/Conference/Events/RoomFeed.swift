@@ -29,7 +29,10 @@ struct RoomFeed: Sendable {
             }
         }
         if old.speaker != new.speaker { happened.append(.speakerChanged(new.speaker)) }
-        if let recording = Self.recording(from: old.recording, to: new.recording) { happened.append(recording) }
+        for recording in new.recordings {
+            let before = old.recordings.first { $0.id == recording.id }
+            if let change = Self.recording(from: before, to: recording) { happened.append(change) }
+        }
         if !isSamePicture {
             let (before, now) = (old.pictures, new.pictures)
             for view in new.settings.viewNames.map({ ViewID($0) }) where before.shown(view) != now.shown(view) {
@@ -63,9 +66,8 @@ struct RoomFeed: Sendable {
     }
 
     /// The end of a recording is told when its file is complete.
-    private static func recording(from old: RecordingInfo?, to new: RecordingInfo?) -> ServerEvent.Happening? {
-        guard let new else { return nil }
-        guard let old, old.id == new.id else { return .recordingStarted(new) }
+    private static func recording(from old: RecordingInfo?, to new: RecordingInfo) -> ServerEvent.Happening? {
+        guard let old else { return .recordingStarted(new) }
         switch (old.state, new.state) {
         case (.recording, .paused): return .recordingPaused(new)
         case (.paused, .recording): return .recordingResumed(new)

@@ -80,7 +80,11 @@ public struct ConferenceConfiguration: Sendable {
         /// Bytes of the disk that recordings leave free: below that none starts, and running ones are closed.
         public var minimumFree = 1 << 30
         /// How many recordings may be started in one room within a minute.
-        public var startsPerMinute = 6
+        public var startsPerMinute = 12
+        /// Whether recordings have the tracks of each participant, where their start does not say.
+        public var tracks = false
+        /// How many recordings of one room may run at once.
+        public var perRoom = 8
         public init() {}
     }
 

@@ -17,9 +17,9 @@ struct MeetingRecordings: Sendable {
         entries.removeFirst(max(0, entries.count - Self.limit))
     }
 
-    /// Forgets the meeting's recordings, except the one that still runs.
-    mutating func clear(keeping running: String?) { entries.removeAll { $0.id != running } }
+    /// Forgets the meeting's recordings, except those that still run.
+    mutating func clear(keeping running: Set<String>) { entries.removeAll { !running.contains($0.id) } }
 
     /// Whether `clear` would forget something.
-    func isPast(beside running: String?) -> Bool { entries.contains { $0.id != running } }
+    func isPast(beside running: Set<String>) -> Bool { entries.contains { !running.contains($0.id) } }
 }

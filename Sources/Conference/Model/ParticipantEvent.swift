@@ -12,7 +12,8 @@ public enum ParticipantEvent: Hashable, Sendable {
     /// What the participant sees, after a change.
     case layout(ShownLayout)
     /// nil: the room is not recorded any more.
-    case recording(RecordingInfo?)
+    /// The one that clients of a single recording are shown, and all that run or are paused.
+    case recording(RecordingInfo?, all: [RecordingInfo] = [])
     /// A message of the chat, also one of the participant itself. Not for those who joined with a `chatChannel`.
     case chat(ChatMessage)
     /// The participant's own role has changed.

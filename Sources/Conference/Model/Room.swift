@@ -21,7 +21,8 @@ struct Room: Sendable {
     private(set) var loudest: [String] = []
     private(set) var emptySince: Instant?
     private(set) var waiting = WaitingList()
-    var recording: RecordingInfo?
+    /// Those that run or are paused, in the order of their starts.
+    var recordings: [RecordingInfo] = []
     private var joins = 0
     /// How many times somebody began to present while nobody else did.
     private(set) var presentings = 0
@@ -522,7 +523,7 @@ extension Room {
     func events(since old: Room) -> [ParticipantEvent] {
         var events: [ParticipantEvent] = []
         if old.speaker != speaker { events.append(.speaker(speaker)) }
-        if old.recording != recording { events.append(.recording(recording)) }
+        if old.recordings != recordings { events.append(.recording(recordings.shown, all: recordings)) }
         if old.settings.access != settings.access { events.append(.access(settings.access)) }
         return events
     }

@@ -98,7 +98,10 @@ public struct RoomInfo: Sendable {
     public var renditions: [RenditionInfo]
     /// The named views, `main` first, and the choices that participants have made for themselves.
     public var views: [ViewInfo] = []
-    public var recording: RecordingInfo?
+    /// Those that run or are paused, in the order of their starts.
+    public var recordings: [RecordingInfo] = []
+    /// The one that clients of a single recording are shown.
+    public var recording: RecordingInfo? { recordings.shown }
     /// The time that a recording of this room would begin before its start.
     public var preRoll: Duration = .zero
     public var createdAt: Date
@@ -185,6 +188,28 @@ public struct LayoutInfo: Hashable, Sendable {
     public static func isName(_ text: String) -> Bool { Layout.isName(text) }
 }
 
+extension [RecordingInfo] {
+    /// Of a room's recordings the one that clients of a single recording are shown: the first that runs, so that nobody
+    /// takes a recorded room for a paused one; else the first.
+    public var shown: RecordingInfo? { first { $0.state == .recording } ?? first }
+}
+
+/// What a recording to be started has.
+public struct RecordingWish: Hashable, Sendable {
+    /// A named view of the room; nil: the one that recordings take.
+    public var view: String?
+    /// Whether the file has audio alone.
+    public var audioOnly: Bool
+    /// Whether each participant's audio and pictures are written beside it; nil: as `recording.tracks` says.
+    public var tracks: Bool?
+
+    public init(view: String? = nil, audioOnly: Bool = false, tracks: Bool? = nil) {
+        self.view = view
+        self.audioOnly = audioOnly
+        self.tracks = tracks
+    }
+}
+
 public struct RecordingInfo: Hashable, Sendable {
     /// `repairing`: a crash left the recording open, and the server closes it.
     public enum State: String, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
@@ -202,12 +227,26 @@ public struct RecordingInfo: Hashable, Sendable {
     public var bytes: Int?
     /// The complete files, in order; while the recording runs those before the current one (`recording.segment`).
     public var files: [RecordingPart] = []
+    /// The view whose picture it has; nil where it is audio alone, and in entries of older versions.
+    public var view: String?
+    /// Whether its file is audio alone.
+    public var audioOnly = false
+    /// The files of single participants, in the order of their beginnings.
+    public var tracks: [RecordingTrack] = []
     /// Frames and audio blocks that a slow disk lost.
     public var dropped = RecordingLosses()
     /// Whether a crash left the recording open and a later start closed it.
     public var isRepaired = false
     /// Why the recording failed or ended early.
     public var failure: String?
+
+    /// The same without the files of single participants, whose names are not for everybody who may know of the
+    /// recording.
+    public var withoutTracks: RecordingInfo {
+        var info = self
+        info.tracks = []
+        return info
+    }
 
     /// The number of complete files; at least 1.
     public var parts: Int { max(1, files.count) }

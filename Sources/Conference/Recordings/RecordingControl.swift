@@ -31,8 +31,8 @@ final class RecordingControl: Sendable {
         var catalogue: RecordingCatalogue?
         var repairs: RecordingRepairs?
         var starts: RecordingStarts
-        /// Rooms whose recording is being started.
-        var starting: Set<String> = []
+        /// How many recordings of each room are being started.
+        var starting: [String: Int] = [:]
         /// Recordings that run or are being closed, by id.
         var alive: [String: RoomRecording] = [:]
         var refused: [Refusal: Int] = [:]
@@ -144,19 +144,32 @@ final class RecordingControl: Sendable {
 
     // MARK: - Starts
 
-    /// Begins a start in a room, which `endStart` ends; throws where another start runs or too many came.
-    func beginStart(_ room: String, at now: Instant) throws(ConferenceError) {
+    /// Begins a start in a room, which `endStart` ends; throws where too many came, or with `most` would run at once.
+    ///
+    /// - Parameter running: the number of recordings that run in the room.
+    func beginStart(_ room: String, beside running: Int, most: Int, at now: Instant) throws(ConferenceError) {
         try state.withLock { state throws(ConferenceError) in
-            if state.starting.contains(room) { throw .recordingRunning(room) }
+            let others = running + state.starting[room, default: 0]
+            if others > 0, most == 1 { throw .recordingRunning(room) }
+            if others >= most {
+                throw .conflict(
+                    "Room “\(room)” has \(others) recordings, the most that recording.perRoom allows: stop one of them first."
+                )
+            }
             if let wait = state.starts.take(room, at: now) {
                 state.refused[.rate, default: 0] += 1
                 throw .tooFast("Recordings of room “\(room)” are started too often.", retryAfter: wait)
             }
-            state.starting.insert(room)
+            state.starting[room, default: 0] += 1
         }
     }
 
-    func endStart(_ room: String) { state.withLock { _ = $0.starting.remove(room) } }
+    func endStart(_ room: String) {
+        state.withLock { state in
+            let left = state.starting[room, default: 1] - 1
+            state.starting[room] = left > 0 ? left : nil
+        }
+    }
     func refuse(_ refusal: Refusal) { state.withLock { $0.refused[refusal, default: 0] += 1 } }
     var refused: [Refusal: Int] { state.withLock { $0.refused } }
 
@@ -220,6 +233,7 @@ extension RecordingInfo {
             id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
             preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
             files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
+            view: entry.view, audioOnly: entry.audioOnly ?? false, tracks: entry.tracks ?? [],
             dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message)
     }
 }

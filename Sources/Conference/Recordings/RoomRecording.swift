@@ -1,17 +1,20 @@
 import Basics
 import Codecs
 import Foundation
+import Peer
 import Recording
 import RoomMedia
 import Threads
 
-/// One recording of one room: the frames of the top rendition and the full mix, with the times of the server's clock.
+/// One recording of one room: the frames of the top rendition and the full mix, with the times of the server's clock,
+/// and where it is asked for what each participant sends.
 final class RoomRecording: Sendable {
     let id: String
     /// The participant who started it; nil: an administrator or the configuration.
     let startedBy: String?
-    /// The view whose picture it takes.
-    let view: ViewID
+    /// The view whose picture it takes; nil: it is audio alone.
+    let view: ViewID?
+    let content: RecordingContent
     let startedAt = MonotonicClock.now()
     let path: String
     private let recorder: MP4Recorder
@@ -24,6 +27,9 @@ final class RoomRecording: Sendable {
         /// Nobody is in the room any more.
         var isResting = false
         var tap: RoomTap?
+        /// Ends what the tracks take.
+        var endTracks: (@Sendable () -> Void)?
+        var names: [String: String] = [:]
         /// One mark a second, and ten at once.
         var marks = TokenBucket(rate: 1, size: 10, at: MonotonicClock.now())
         /// Why the server ended the recording.
@@ -36,12 +42,13 @@ final class RoomRecording: Sendable {
     }
 
     init(
-        _ entry: RecordingEntry, of view: ViewID, startedBy: String?, recorder: MP4Recorder,
+        _ entry: RecordingEntry, of view: ViewID?, content: RecordingContent, startedBy: String?, recorder: MP4Recorder,
         catalogue: RecordingCatalogue,
         control: RecordingControl
     ) {
         id = entry.id
         self.view = view
+        self.content = content
         self.startedBy = startedBy
         self.recorder = recorder
         self.catalogue = catalogue
@@ -50,7 +57,8 @@ final class RoomRecording: Sendable {
         state = Guarded(
             State(
                 info: RecordingInfo(
-                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt)))
+                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt,
+                    view: view?.name, audioOnly: content.audioOnly)))
         control.add(self)
     }
 
@@ -64,10 +72,19 @@ final class RoomRecording: Sendable {
 
     /// Notes in the timeline what changed in the room, with `old` nil what is so at the recording's start.
     func follow(_ room: Room, since old: Room?) {
-        let events = TimelineNotes.events(room, since: old, in: view)
+        let events = TimelineNotes.events(room, since: old, in: view ?? .main)
+        if content.tracks { follow(names: Dictionary(room.members.map { ($0.id, $0.name) }) { $1 }) }
         // A start is at the beginning, even where the recording has media from before.
         let now = old == nil ? Instant.zero : MonotonicClock.now()
         for event in events { recorder.note(event, at: now) }
+    }
+
+    private func follow(names: [String: String]) {
+        let isNew = state.withLock { state in
+            defer { state.names = names }
+            return state.names != names
+        }
+        if isNew { recorder.set(names: names) }
     }
 
     /// Sets a mark. Returns the time to wait where there are too many.
@@ -88,6 +105,15 @@ final class RoomRecording: Sendable {
         if isMore { save() }
     }
 
+    /// Takes over the files of tracks, and stores them.
+    func note(_ tracks: [RecordingTrack]) {
+        let isRunning = state.withLock { state in
+            state.info.tracks = tracks
+            return state.finish == nil
+        }
+        if isRunning { save() }
+    }
+
     /// Stores the parts and the losses if there are new losses.
     func noteLosses() {
         let losses = losses
@@ -103,10 +129,17 @@ final class RoomRecording: Sendable {
             let info = info
             try? catalogue.note(id) { entry in
                 entry.parts = info.files
+                entry.tracks = info.tracks.isEmpty ? nil : info.tracks
                 entry.dropped = info.dropped.isEmpty ? nil : info.dropped
                 entry.preRoll = info.preRoll > .zero ? info.preRoll.inSeconds : nil
             }
         }
+    }
+
+    /// The path of a track, counted from 1, while the recording runs.
+    func path(ofTrack track: Int) -> String? {
+        let tracks = info.tracks
+        return tracks.indices.contains(track - 1) ? catalogue.directory + "/" + tracks[track - 1].file : nil
     }
 
     /// The path of a complete part, counted from 1, while the recording runs.
@@ -118,20 +151,39 @@ final class RoomRecording: Sendable {
     /// The scene of `engine` uses the view already.
     ///
     /// - Parameter preRoll: what was kept of the same view; the recording begins with it.
-    func attach(to engine: RoomEngine, taking preRoll: RoomPreRoll? = nil) {
+    ///
+    /// - Returns: whether the pre-roll is used up.
+    func attach(to engine: RoomEngine, taking preRoll: RoomPreRoll? = nil) -> Bool {
+        defer { attachTracks(to: engine) }
+        let (recorder, name) = (recorder, "recording-\(id)")
+        guard let view else {
+            let tap = engine.tapAudio(name) { recorder.append(audio: $0, timestamp: $1) }
+            state.withLock { $0.tap = tap }
+            return false
+        }
         if let preRoll, preRoll.view == view, let taken = preRoll.hand(to: recorder, at: MonotonicClock.now()) {
             state.withLock { state in
                 state.tap = taken.tap
                 state.info.preRoll = taken.length
             }
-            return save()
+            save()
+            return true
         }
-        preRoll?.end()
-        let recorder = recorder
         let tap = engine.tap(
-            "recording-\(id)", view, video: { recorder.append($0) },
-            audio: { recorder.append(audio: $0, timestamp: $1) })
+            name, view, video: { recorder.append($0) }, audio: { recorder.append(audio: $0, timestamp: $1) })
         state.withLock { $0.tap = tap }
+        return false
+    }
+
+    private func attachTracks(to engine: RoomEngine) {
+        guard let tracks = recorder.tracks else { return }
+        let voices: @Sendable ([TrackVoice], Int64) -> Void = { voices, timestamp in
+            tracks.append(voices.map { RecordingTracks.Voice($0) }, timestamp: timestamp)
+        }
+        let picture: @Sendable (TrackPicture) -> Bool = { tracks.append(RecordingTracks.Picture($0)) }
+        let tap = TrackTap(voices: voices, picture: content.audioOnly ? nil : picture)
+        let end = engine.tapTracks("tracks-\(id)", tap)
+        state.withLock { $0.endTracks = end }
     }
 
     func requestKeyframe() { state.withLock { $0.tap }?.requestKeyframe(isUrgent: true) }
@@ -178,6 +230,8 @@ final class RoomRecording: Sendable {
             if let running = state.finish { return running }
             state.tap?.end()
             state.tap = nil
+            state.endTracks?()
+            state.endTracks = nil
             let task = Task { await self.close() }
             state.finish = task
             return task
@@ -200,6 +254,7 @@ final class RoomRecording: Sendable {
                 state.info.duration = summary.duration
                 state.info.bytes = summary.bytes
                 state.info.files = summary.parts
+                state.info.tracks = summary.participantTracks
                 state.info.failure = summary.failure?.publicDescription
                 state.info.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
             case .failure(let error):
@@ -211,5 +266,20 @@ final class RoomRecording: Sendable {
         await control.onDisk { [self] in _ = try? catalogue.finish(id, result) }
         control.remove(self)
         return info
+    }
+}
+
+extension RecordingTracks.Voice {
+    init(_ taken: TrackVoice) {
+        self.init(participant: taken.participant, samples: taken.samples, delay: taken.delay)
+    }
+}
+
+extension RecordingTracks.Picture {
+    init(_ taken: TrackPicture) {
+        self.init(
+            participant: taken.participant, isScreen: taken.source == .screen,
+            kind: taken.isScreen ? .screen : .camera, frame: taken.received.frame, rotation: taken.received.rotation,
+            captureTime: taken.received.captureTime, arrival: taken.received.arrival)
     }
 }

@@ -82,7 +82,7 @@ final class RoomService: Sendable {
         log.roomEnded(id, reason, participants: last.room.members.count)
         for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
-        if let recording = last.recording { recordings.finish(recording) }
+        for recording in last.running { recordings.finish(recording) }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
     }
@@ -164,7 +164,8 @@ final class RoomService: Sendable {
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
         if old.members.isEmpty != slot.room.members.isEmpty {
-            slot.recording?.rest(slot.room.members.isEmpty, at: MonotonicClock.now())
+            let now = MonotonicClock.now()
+            for recording in slot.running { recording.rest(slot.room.members.isEmpty, at: now) }
         }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
         let isSamePicture = slot.room.hasSamePictures(as: old)
@@ -181,7 +182,7 @@ final class RoomService: Sendable {
             }
         }
         if !isSamePicture { announceLayouts(slot, since: old) }
-        slot.recording?.follow(slot.room, since: old)
+        for recording in slot.running { recording.follow(slot.room, since: old) }
         if !isSameMembers, slot.room.leavesOut(moreThan: old) { slot.forgetPreRoll() }
         slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
         let scene = slot.scene(layout: layoutOrGrid)

@@ -36,8 +36,10 @@ struct RoomSlot {
     var feed = RoomFeed()
     let engine: RoomEngine
     var listeners: [String: Listener] = [:]
-    var recording: RoomRecording?
-    /// What a recording would begin with; nil while one runs, and where nothing is kept.
+    /// The recordings that run or are paused, in the order of their starts.
+    var running: [RoomRecording] = []
+    /// What the next recording of its view would begin with; nil while one of that view runs, or any is paused, and
+    /// where nothing is kept.
     var preRoll: RoomPreRoll?
     /// How many pre-rolls the room has had.
     var preRolls = 0
@@ -62,21 +64,32 @@ struct RoomSlot {
     /// The view that a member gets.
     func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .main }
 
-    /// The views that somebody takes: members, the recording, snapshots.
+    /// The recording that those in the room see and control where they name none.
+    var recording: RoomRecording? { room.recordings.shown.flatMap { recording($0.id) } }
+    func recording(_ id: String) -> RoomRecording? { running.first { $0.id == id } }
+
+    /// Takes a recording out of the room, for its caller to close; nil: it does not run.
+    mutating func end(_ id: String) -> RoomRecording? {
+        room.recordings.removeAll { $0.id == id }
+        guard let index = running.firstIndex(where: { $0.id == id }) else { return nil }
+        return running.remove(at: index)
+    }
+
+    /// The views that somebody takes: members, recordings, snapshots.
     var usedViews: Set<ViewID> {
         var used = Set(room.views.values).union(snapshots.keys)
-        if let recording { used.insert(recording.view) }
+        used.formUnion(running.compactMap(\.view))
         if let preRoll { used.insert(preRoll.view) }
         return used
     }
 
-    /// Whether the room keeps something of a meeting beside its running recording.
-    var remembersMeeting: Bool { !history.messages.isEmpty || recordings.isPast(beside: recording?.id) }
+    /// Whether the room keeps something of a meeting beside its running recordings.
+    var remembersMeeting: Bool { !history.messages.isEmpty || recordings.isPast(beside: Set(running.map(\.id))) }
 
     /// Forgets what the next meeting must not see.
     mutating func forgetMeeting() {
         history.clear()
-        recordings.clear(keeping: recording?.id)
+        recordings.clear(keeping: Set(running.map(\.id)))
     }
 
     /// Drops what is kept: somebody does not want to be recorded any more.
@@ -85,9 +98,13 @@ struct RoomSlot {
         preRoll = nil
     }
 
-    /// Begins or ends keeping the room's last `length`: it is kept while somebody is in the room and no recording runs.
+    /// Begins or ends keeping the room's last `length`: it is kept while somebody is in the room, no recording of the
+    /// view runs, and none is paused.
     mutating func updatePreRoll(_ length: Duration, _ memory: RecordingMemory) {
-        let isWanted = length > .zero && recording == nil && !room.members.isEmpty
+        let view = room.settings.recordedView
+        let isWanted =
+            length > .zero && !room.members.isEmpty
+            && !running.contains { $0.view == view || $0.info.state == .paused }
         if let preRoll, isWanted, preRoll.fits(room.settings) { return }
         preRoll?.end()
         preRoll = nil
@@ -100,10 +117,11 @@ struct RoomSlot {
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
         var changed = room
         try changed.change(change)
-        if let view = recording?.view.name,
-            !changed.settings.hasView(view)
-                || changed.settings.format(ofView: view) != room.settings.format(ofView: view)
-        {
+        for view in running.compactMap(\.view?.name) {
+            let isSame =
+                changed.settings.hasView(view)
+                && changed.settings.format(ofView: view) == room.settings.format(ofView: view)
+            if isSame { continue }
             throw .conflict(
                 "The size, the frame rate and the renditions of view “\(view)” cannot change while it is recorded: stop the recording first."
             )
@@ -124,7 +142,8 @@ struct RoomSlot {
             id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
             tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
-            views: views, recording: recording?.info, preRoll: preRoll?.length ?? .zero, createdAt: room.createdAt)
+            views: views, recordings: running.map(\.info.withoutTracks),
+            preRoll: preRoll?.length ?? .zero, createdAt: room.createdAt)
     }
 
     private var views: [ViewInfo] {
@@ -140,7 +159,7 @@ struct RoomSlot {
             return ViewInfo(
                 shown: pictures.shown(view), width: format.width, height: format.height,
                 framesPerSecond: format.framesPerSecond, names: room.settings.views[view.name]?.names,
-                participants: used.count { $0 == view }, isRecorded: recording?.view == view)
+                participants: used.count { $0 == view }, isRecorded: running.contains { $0.view == view })
         }
     }
 

@@ -38,11 +38,15 @@ final class RecordingService: Sendable {
 
     /// Starts a recording of a room. The file is created at once, so that an unwritable directory throws here.
     ///
-    /// - Parameter participant: the one who starts it; nil: an administrator or the configuration.
+    /// - Parameters:
+    ///   - wish: nil: the room's usual recording, beside which none may run yet.
+    ///   - participant: the one who starts it; nil: an administrator or the configuration.
     @discardableResult
-    func start(_ room: String, by participant: String? = nil) async throws(ConferenceError) -> RecordingInfo {
+    func start(
+        _ room: String, _ wish: RecordingWish? = nil, by participant: String? = nil
+    ) async throws(ConferenceError) -> RecordingInfo {
         do throws(ConferenceError) {
-            let info = try await begin(room, by: participant)
+            let info = try await begin(room, wish, by: participant)
             log.recordingStarted(info, by: participant)
             return info
         } catch {
@@ -51,34 +55,39 @@ final class RecordingService: Sendable {
         }
     }
 
-    private func begin(_ room: String, by participant: String?) async throws(ConferenceError) -> RecordingInfo {
-        let known = rooms.registry[room]?.read { (settings: $0.room.settings, isRunning: $0.recording != nil) }
+    private func begin(
+        _ room: String, _ wish: RecordingWish?, by participant: String?
+    ) async throws(ConferenceError) -> RecordingInfo {
+        let known = rooms.registry[room]?.read { (settings: $0.room.settings, running: $0.running.count) }
         guard let known else { throw .roomNotFound(room) }
-        if known.isRunning { throw .recordingRunning(room) }
+        if let view = wish?.view, !known.settings.hasView(view) {
+            throw .unknownView(view, known: known.settings.viewNames)
+        }
         if rooms.registry.isDraining { throw .draining }
 
-        try control.beginStart(room, at: MonotonicClock.now())
+        let most = wish == nil ? 1 : max(1, configuration.recording.perRoom)
+        try control.beginStart(room, beside: known.running, most: most, at: MonotonicClock.now())
         defer { control.endStart(room) }
         // The disk works without the room's lock, on its own queue.
-        let recording = try await makeRecording(room, known.settings, by: participant)
+        let recording = try await makeRecording(room, known.settings, wish ?? RecordingWish(), by: participant)
         do throws(ConferenceError) {
             if rooms.registry.isDraining { throw .draining }
             return try rooms.change(room) { slot throws(ConferenceError) in
-                if slot.recording != nil { throw .recordingRunning(room) }
+                if slot.running.count >= most { throw .recordingRunning(room) }
                 // The picture may have changed while the file was created.
-                let (settings, view) = (slot.room.settings, recording.view.name)
-                guard settings.hasView(view),
-                    settings.format(ofView: view) == known.settings.format(ofView: view)
-                else {
+                let settings = slot.room.settings
+                if let view = recording.view?.name,
+                    !settings.hasView(view) || settings.format(ofView: view) != known.settings.format(ofView: view)
+                {
                     throw .recordingFailed("The size of the picture changed just now: try again.")
                 }
-                slot.recording = recording
+                slot.running.append(recording)
                 // The view is in use before the recording takes it.
                 _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
-                recording.attach(to: slot.engine, taking: slot.preRoll)
-                slot.preRoll = nil
+                // A pre-roll that it does not take ends or goes on with the publishing of this change.
+                if recording.attach(to: slot.engine, taking: slot.preRoll) { slot.preRoll = nil }
                 recording.follow(slot.room, since: nil)
-                slot.room.recording = recording.info
+                slot.room.recordings.append(recording.info.withoutTracks)
                 slot.recordings.add(recording.id, startedBy: participant)
                 return recording.info
             }
@@ -89,10 +98,10 @@ final class RecordingService: Sendable {
     }
 
     private func makeRecording(
-        _ room: String, _ settings: RoomSettings, by participant: String?
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?
     ) async throws(ConferenceError) -> RoomRecording {
         let made = await control.onDisk { [self] in
-            Result { () throws(RecordingError) in try makeRecordingNow(room, settings, by: participant) }
+            Result { () throws(RecordingError) in try makeRecordingNow(room, settings, wish, by: participant) }
         } late: { late in
             if case .success(let recording) = late { Task { _ = await recording.finish() } }
         }
@@ -120,28 +129,32 @@ final class RecordingService: Sendable {
 
     /// Called on the disk's queue.
     private func makeRecordingNow(
-        _ room: String, _ settings: RoomSettings, by participant: String?
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?
     ) throws(RecordingError) -> RoomRecording {
-        let view = settings.recordedView
+        let view = wish.view.map { ViewID($0) } ?? settings.recordedView
+        let content = RecordingContent(
+            audioOnly: wish.audioOnly, tracks: wish.tracks ?? configuration.recording.tracks)
         let top = Ladder(configuration.video.renditions, settings.format(ofView: view.name)).rungs[0]
         let catalogue = try control.readyCatalogue()
         try control.reserve.checkStart()
-        let entry = try catalogue.begin(room: room)
+        let entry = try catalogue.begin(room: room, view: view.name, content: content)
         let id = entry.id
         do throws(RecordingError) {
             let recorder = try MP4Recorder(
                 file: catalogue.path(of: entry), width: top.width, height: top.height,
                 framesPerSecond: Double(top.framesPerSecond),
                 audio: configuration.recording.audio == .aac ? .aac : .opus,
-                limits: limits, disk: control.disk, reserve: control.reserve,
+                limits: limits, content: content, disk: control.disk, reserve: control.reserve,
                 memory: control.memory,
-                onKeyframeNeeded: { [weak self] in self?.keyframeForRecording(of: room) },
+                onKeyframeNeeded: { [weak self] in self?.control.alive[id]?.requestKeyframe() },
                 onParts: { [weak self] in self?.control.alive[id]?.note($0) },
+                onTracks: { [weak self] in self?.control.alive[id]?.note($0) },
                 onFailure: { [weak self] error in
                     self?.thread.post { [weak self] in self?.recordingEnded(id, error) }
                 })
             return RoomRecording(
-                entry, of: view, startedBy: participant, recorder: recorder, catalogue: catalogue, control: control)
+                entry, of: content.audioOnly ? nil : view, content: content, startedBy: participant,
+                recorder: recorder, catalogue: catalogue, control: control)
         } catch {
             catalogue.remove(id)
             throw error
@@ -151,10 +164,6 @@ final class RecordingService: Sendable {
     private var limits: RecordingLimits {
         let settings = configuration.recording
         return RecordingLimits(segment: settings.segment, length: settings.maxLength, size: settings.maxSize)
-    }
-
-    private func keyframeForRecording(of room: String) {
-        (rooms.registry[room]?.read(\.recording) ?? nil)?.requestKeyframe()
     }
 
     // MARK: - Running recordings
@@ -178,8 +187,8 @@ final class RecordingService: Sendable {
         guard !title.isEmpty, title.utf8.count <= Self.longestMark, isPlain else {
             throw .badRequest("a mark has 1 to \(Self.longestMark) bytes of text on one line")
         }
-        guard let room = rooms.registry[try roomOfRecording(id)], let found = room.read({ $0.recording }),
-            let recording = found, recording.id == id
+        guard let room = rooms.registry[try roomOfRecording(id)], let found = room.read({ $0.recording(id) }),
+            let recording = found
         else { throw .recordingNotRunning(id) }
         if let wait = recording.mark(title, by: participant, at: MonotonicClock.now()) {
             throw .tooFast("Too many marks are set.", retryAfter: wait)
@@ -187,7 +196,7 @@ final class RecordingService: Sendable {
     }
 
     private func roomOfRecording(_ id: String) throws(ConferenceError) -> String {
-        let room = rooms.registry.rooms.first { $0.read { $0.recording?.id } == id }?.id
+        let room = rooms.registry.rooms.first { $0.read { $0.recording(id) != nil } == true }?.id
         if let room { return room }
         throw recording(id) == nil ? .recordingNotFound(id) : .recordingNotRunning(id)
     }
@@ -196,9 +205,11 @@ final class RecordingService: Sendable {
         _ id: String, _ body: (RoomRecording) -> RecordingInfo
     ) throws(ConferenceError) -> RecordingInfo {
         try rooms.change(try roomOfRecording(id)) { slot throws(ConferenceError) in
-            guard let recording = slot.recording, recording.id == id else { throw .recordingNotFound(id) }
+            guard let recording = slot.recording(id),
+                let index = slot.room.recordings.firstIndex(where: { $0.id == id })
+            else { throw .recordingNotFound(id) }
             let info = body(recording)
-            slot.room.recording = info
+            slot.room.recordings[index] = info.withoutTracks
             return info
         }
     }
@@ -228,11 +239,8 @@ final class RecordingService: Sendable {
         let timeout = configuration.rooms.emptyTimeout
         guard now - recording.startedAt >= timeout else { return }
         let isEnded = try? rooms.change(recording.info.room) { slot throws(ConferenceError) -> Bool in
-            guard slot.recording?.id == recording.id, !slot.isUnused, slot.room.isAbandoned(after: timeout, at: now)
-            else { return false }
-            slot.recording = nil
-            slot.room.recording = nil
-            return true
+            guard !slot.isUnused, slot.room.isAbandoned(after: timeout, at: now) else { return false }
+            return slot.end(recording.id) != nil
         }
         if isEnded == true { control.finish(recording) }
     }
@@ -244,9 +252,7 @@ final class RecordingService: Sendable {
     func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         if let known = recording(id), known.state == .finished || known.state == .failed { return known }
         let found = try rooms.change(try roomOfRecording(id)) { slot throws(ConferenceError) in
-            guard let recording = slot.recording, recording.id == id else { throw .recordingNotFound(id) }
-            slot.recording = nil
-            slot.room.recording = nil
+            guard let recording = slot.end(id) else { throw .recordingNotFound(id) }
             return recording
         }
         return await control.close(found)
@@ -257,10 +263,8 @@ final class RecordingService: Sendable {
     private func recordingEnded(_ id: String, _ error: RecordingError) {
         guard let room = try? roomOfRecording(id) else { return }
         let found = try? rooms.change(room) { slot throws(ConferenceError) -> RoomRecording? in
-            guard let recording = slot.recording, recording.id == id else { return nil }
+            guard let recording = slot.end(id) else { return nil }
             recording.end(because: error)
-            slot.recording = nil
-            slot.room.recording = nil
             rooms.notifyAll(slot, .error(.recordingFailed(error.publicDescription)))
             return recording
         }
@@ -289,6 +293,15 @@ final class RecordingService: Sendable {
         }
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id),
             let path = catalogue.path(of: entry, part: part)
+        else { throw .recordingNotFound(id) }
+        return path
+    }
+
+    /// The path of the file of a track, from 1 on; not for clients.
+    func path(of id: String, track: Int) throws(ConferenceError) -> String {
+        if let path = control.alive[id]?.path(ofTrack: track) { return path }
+        guard let catalogue = control.catalogue, let entry = catalogue.entry(id),
+            let path = catalogue.path(of: entry, track: track)
         else { throw .recordingNotFound(id) }
         return path
     }

@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import HTTPTypes
+import Recording
 import RoomMedia
 
 /// The description of the API (OpenAPI 3.1), generated from the routes, so that it is complete.
@@ -154,6 +155,7 @@ enum OpenAPI {
                 "renditions": Schema.list(of: Schema.ref("Rendition")),
                 "views": Schema.list(of: Schema.ref("View")),
                 "recording": Schema.orNull(Schema.ref("Recording")),
+                "recordings": Schema.list(of: Schema.ref("Recording")),
                 "preRoll": [
                     "type": "number",
                     "description": "The seconds that are kept now, and with which a recording would begin; 0: none.",
@@ -303,10 +305,33 @@ enum OpenAPI {
                 "repaired": [
                     "type": "boolean", "description": "A crash left the recording open, and the next start closed it.",
                 ],
+                "view": ["type": "string", "description": "The view whose picture it has."],
+                "audioOnly": ["type": "boolean", "description": "The file has audio alone."],
+                "tracks": Schema.list(of: Schema.ref("RecordingTrack")),
                 "error": ["type": "string", "description": "Why the recording failed, or ended early."],
                 "dropped": Schema.object(
                     ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
             ], required: ["id", "file", "state"]),
+        "RecordingTrack": Schema.object(
+            [
+                "participant": Schema.string, "name": Schema.string,
+                "kind": Schema.choice(RecordingTrack.Kind.allCases.map(\.rawValue)),
+                "file": ["type": "string", "description": "The file's name; ?track=1 reads the first of the list."],
+                "codec": Schema.choice(["opus", "h264", "vp8"]),
+                "rotation": ["type": "integer", "description": "Clockwise degrees for display; missing: none."],
+                "start": ["type": "number", "description": "Where its time zero is in the recording, in seconds."],
+                "duration": ["type": "number", "description": "Seconds; missing while it is written."],
+                "bytes": Schema.integer,
+            ], required: ["participant", "name", "kind", "file", "codec", "start"]),
+        "RecordingWish": Schema.object([
+            "view": ["type": "string", "description": "A named view of the room; without it the recorded one."],
+            "audioOnly": ["type": "boolean", "description": "A file with audio alone, without any picture."],
+            "tracks": [
+                "type": "boolean",
+                "description":
+                    "Whether each participant's audio, and unless audioOnly its pictures as received, are written beside it; without it as recording.tracks says.",
+            ],
+        ]),
         // `Recording`, with a link.
         "MeetingRecording": [
             "allOf": [

@@ -2,9 +2,11 @@ import Basics
 import Conference
 import Foundation
 import Hummingbird
+import Recording
 
 /// The most parts of a recording that can be asked for.
 private let maxParts = 1_000_000
+private let maxTracks = 1_000_000
 
 /// The parameters of a signed link (`RecordingLinks`).
 private let signedLink: [RouteDescription.Parameter] = [
@@ -24,10 +26,17 @@ extension RouteTable {
             Route(
                 .post, "/api/rooms/{room}/recordings", .admin,
                 RouteDescription(
-                    tag: "recordings", summary: "Starts recording a room",
+                    tag: "recordings",
+                    summary:
+                        "Starts recording a room; without a body only where no recording runs, else beside others, up to recording.perRoom",
+                    body: ("application/json", Schema.ref("RecordingWish")),
                     answers: [.json(201, "It runs.", Schema.ref("Recording"))],
-                    failures: [404, 409, 503])
-            ) { asked in .json(try await conference.startRecording(try asked.room()).json, status: .created) })
+                    failures: [400, 404, 409, 429, 503])
+            ) { asked in
+                let room = try asked.room()
+                let wish = try await RecordingWish(asked.object(keys: ["view", "audioOnly", "tracks"]))
+                return .json(try await conference.startRecording(room, wish).json, status: .created)
+            })
         add(
             Route(
                 .get, "/api/recordings", .recordings,
@@ -122,12 +131,14 @@ extension RouteTable {
             Route(
                 .get, "/api/recordings/{id}/file", .recordingFile,
                 RouteDescription(
-                    tag: "recordings", summary: "The MP4",
+                    tag: "recordings", summary: "The MP4, or the file of a participant's track",
                     parameters: [
                         .header("Range", "One range of bytes."),
                         .query(
                             "part", "The file of a recording that has several, from 1 on.", Schema.integer(1...maxParts)
                         ),
+                        .query(
+                            "track", "A file of `tracks`, from 1 on, instead of a part.", Schema.integer(1...maxTracks)),
                     ] + signedLink,
                     answers: [
                         .file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"),
@@ -136,8 +147,13 @@ extension RouteTable {
                     failures: [400, 404, 416, 503])
             ) { asked in
                 let part = try asked.wholeNumber("part", in: 1...maxParts) ?? 1
-                let path = try conference.recordingPath(asked.parameter("id"), part: part)
-                return try await FileAnswer.make(path, "video/mp4", for: asked, downloads)
+                let track = try asked.wholeNumber("track", in: 1...maxTracks)
+                let id = asked.parameter("id")
+                let path =
+                    if let track { try conference.recordingPath(id, track: track) } else {
+                        try conference.recordingPath(id, part: part)
+                    }
+                return try await FileAnswer.make(path, RecordingFile.mediaType(path), for: asked, downloads)
             })
     }
 
@@ -174,6 +190,17 @@ extension FileAnswer {
         return try await make(
             path: path, type: type, downloadName: URL(fileURLWithPath: path).lastPathComponent, for: asked,
             holding: place)
+    }
+}
+
+extension RecordingWish {
+    /// nil where the body asks for nothing.
+    fileprivate init?(_ body: RequestBody) throws(APIError) {
+        if body.members.isEmpty { return nil }
+        self.init(
+            view: try body.text("view"), audioOnly: try body.bool("audioOnly") ?? false, tracks: try body.bool("tracks")
+        )
+        if audioOnly, view != nil { throw .badRequest("view: leave it out, since audioOnly has no picture") }
     }
 }
 

@@ -125,6 +125,8 @@ enum ConfigurationSchema {
         ConfigurationKey("recording.container", \.recording.container, .choice),
         ConfigurationKey("recording.audio", \.recording.files.audio, .choice),
         ConfigurationKey("recording.minimumFree", \.recording.files.minimumFree, .byteCount(0...(1 << 50))),
+        ConfigurationKey("recording.tracks", \.recording.files.tracks, .bool),
+        ConfigurationKey("recording.perRoom", \.recording.files.perRoom, .integer(1...64)),
         ConfigurationKey("recording.startsPerMinute", \.recording.files.startsPerMinute, .integer(1...1000)),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),

@@ -34,7 +34,8 @@ extension ServerEvent.Happening {
         case .participantLeft(let info, let reason): info.json.with("reason", .string(reason.rawValue))
         case .recordingStarted(let info), .recordingPaused(let info), .recordingResumed(let info),
             .recordingFinished(let info), .recordingFailed(let info), .recordingRecovered(let info):
-            info.json
+            // Names of participants are not for all who may know of a recording.
+            info.withoutTracks.json
         case .overloadChanged(let overload):
             ["level": .integer(overload.level), "refusesRooms": .bool(overload.refusesRooms)]
         case .speakerChanged(let id): ["participant": id.map { .string($0) } ?? .null]

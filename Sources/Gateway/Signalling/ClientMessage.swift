@@ -14,7 +14,8 @@ enum ClientMessage: Sendable, Equatable {
     /// Whether the client wants to be recorded.
     case recorded(Bool)
     case chat(Chat)
-    case record(Participant.RecordAction)
+    /// The id of the recording; nil: the one that is shown.
+    case record(Participant.RecordAction, id: String? = nil)
     case mark(String)
     case moderate(Moderation)
     case room(RoomSettingsChange)
@@ -84,7 +85,10 @@ enum ClientMessage: Sendable, Equatable {
     }
     private struct Recorded: Decodable { var on: Bool }
     private struct Mark: Decodable { var text: String }
-    private struct Record: Decodable { var action: Participant.RecordAction }
+    private struct Record: Decodable {
+        var action: Participant.RecordAction
+        var id: String?
+    }
 
     /// An RTCIceCandidateInit, or only its candidate line.
     private struct Candidate: Decodable {
@@ -137,7 +141,9 @@ enum ClientMessage: Sendable, Equatable {
                 return .present(on: present.on, audio: present.audio ?? false)
             case "recorded": return .recorded(try JSON.decode(Recorded.self, from: bytes).on)
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
-            case "record": return .record(try JSON.decode(Record.self, from: bytes).action)
+            case "record":
+                let record = try JSON.decode(Record.self, from: bytes)
+                return .record(record.action, id: record.id)
             case "mark": return .mark(try JSON.decode(Mark.self, from: bytes).text)
             case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())
             case "room": return .room(try JSON.decode(RoomMessage.self, from: bytes).change())

@@ -72,6 +72,8 @@ struct Welcome: Sendable, Equatable {
     /// The names of the room's views.
     var views: [String] = [ViewSettings.main]
     var recording: RecordingInfo?
+    /// All that run or are paused.
+    var recordings: [RecordingInfo] = []
     var access = RoomAccess()
     /// No recording runs yet, but this join starts one.
     var willRecord = false
@@ -93,7 +95,8 @@ struct Welcome: Sendable, Equatable {
                 "participants": .array((roster?.listed ?? participants).map(\.json)),
                 "layout": .string(shown.name), "view": .string(shown.view), "scope": .string(shown.scope.rawValue),
                 "pin": .array(shown.pins.map { .string($0) }), "views": .array(views.map { .string($0) }),
-                "recording": recording?.json ?? .null, "chat": .array(chat.map(\.message)),
+                "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
+                "chat": .array(chat.map(\.message)),
                 "settings": .object(access.members),
             ],
             where: [
@@ -109,11 +112,13 @@ extension Welcome {
         let info = seat.info
         // Before `recording`: whatever starts in between is in one of the two.
         let willRecord = seat.startsRecording
+        let running = seat.runningRecordings
         self.init(
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
-            recording: seat.recording, access: seat.access, willRecord: willRecord, preRoll: seat.preRoll,
+            recording: running.shown, recordings: running, access: seat.access,
+            willRecord: willRecord, preRoll: seat.preRoll,
             chat: seat.chatHistory)
     }
 }
@@ -176,7 +181,8 @@ extension ParticipantEvent {
                 "type": "layout", "name": .string(shown.name), "view": .string(shown.view),
                 "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
             ]
-        case .recording(let recording): ["type": "recording", "recording": recording?.json ?? .null]
+        case .recording(let recording, let all):
+            ["type": "recording", "recording": recording?.json ?? .null, "recordings": .array(all.map(\.json))]
         case .chat(let chat): chat.message
         case .role(let role): ["type": "role", "role": .string(role.rawValue)]
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })

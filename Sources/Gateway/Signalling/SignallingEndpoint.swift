@@ -203,7 +203,7 @@ final class SignallingEndpoint: Sendable {
             case .present(let on, let audio): try seat.present(on, audio: audio)
             case .recorded(let on): try seat.setRecorded(on)
             case .chat(let text, let to): try seat.chat(text, to: to)
-            case .record(let action): try await seat.record(action)
+            case .record(let action, let id): try await seat.record(action, id)
             case .mark(let text): try seat.mark(text)
             case .moderate(let moderation): try seat.moderate(moderation)
             case .room(let change): try seat.changeRoom(change)

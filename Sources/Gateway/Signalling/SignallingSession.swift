@@ -29,7 +29,7 @@ struct SignallingSession: Sendable {
         case present(Bool, audio: Bool)
         case recorded(Bool)
         case chat(String, to: String?)
-        case record(Participant.RecordAction)
+        case record(Participant.RecordAction, id: String?)
         case mark(String)
         case moderate(Moderation)
         case room(RoomSettingsChange)
@@ -131,8 +131,8 @@ struct SignallingSession: Sendable {
                 throw Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
             }
             return [.seat(.chat(chat.text, to: chat.to))]
-        case .record(let action):
-            return [.seat(.record(action))]
+        case .record(let action, let id):
+            return [.seat(.record(action, id: id))]
         case .mark(let text):
             return [.seat(.mark(text))]
         case .moderate(let moderation):

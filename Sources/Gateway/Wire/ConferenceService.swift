@@ -19,13 +19,14 @@ protocol ConferenceService: Sendable {
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
 
-    func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo
+    func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func recordings(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
     func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
+    func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String
     func markRecording(_ id: String, _ text: String) throws(ConferenceError)
     func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String
 
@@ -90,7 +91,8 @@ protocol ConferenceSeat: MediaSeat {
     var shown: ShownLayout { get }
     var views: [String] { get }
     var participants: [ParticipantInfo] { get }
-    var recording: RecordingInfo? { get }
+    /// Those that run or are paused, in the order of their starts.
+    var runningRecordings: [RecordingInfo] { get }
     /// The time that a recording of the room would begin before its start.
     var preRoll: Duration { get }
     var access: RoomAccess { get }
@@ -109,7 +111,7 @@ protocol ConferenceSeat: MediaSeat {
     func chat(_ text: String, to other: String?) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func setAvatar(_ file: [UInt8]?) async throws(ConferenceError)
-    func record(_ action: Participant.RecordAction) async throws(ConferenceError)
+    func record(_ action: Participant.RecordAction, _ recording: String?) async throws(ConferenceError)
     func mark(_ text: String) throws(ConferenceError)
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)

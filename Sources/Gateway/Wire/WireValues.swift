@@ -33,7 +33,8 @@ extension RoomInfo {
             "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
             "views": .array(hidesPeople ? [] : views.map(\.json)),
             "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
-            "recording": recording?.json ?? .null, "preRoll": .number(preRoll.inSeconds),
+            "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
+            "preRoll": .number(preRoll.inSeconds),
         ]
     }
 }
@@ -120,10 +121,26 @@ extension RecordingInfo {
                 "parts": parts > 1 ? .integer(parts) : nil,
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
+                "view": view.map { .string($0) }, "audioOnly": audioOnly ? true : nil,
+                "tracks": tracks.isEmpty ? nil : .array(tracks.map(\.json)),
                 "repaired": isRepaired ? true : nil,
                 "dropped": dropped.isEmpty
                     ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
                 "error": failure.map { .string($0) },
+            ])
+    }
+}
+
+extension RecordingTrack {
+    fileprivate var json: JSONValue {
+        .object(
+            [
+                "participant": .string(participant), "name": .string(name), "kind": .string(kind.rawValue),
+                "file": .string(file), "codec": .string(codec), "start": .number(start),
+            ],
+            where: [
+                "duration": duration.map { .number($0) }, "bytes": bytes.map { .integer($0) },
+                "rotation": rotation.map { .integer($0) },
             ])
     }
 }

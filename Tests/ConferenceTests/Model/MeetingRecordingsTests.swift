@@ -14,10 +14,10 @@ import Testing
     @Test func `the end of a meeting leaves the recording that still runs`() {
         var recordings = MeetingRecordings()
         for id in ["a", "b"] { recordings.add(id, startedBy: nil) }
-        #expect(recordings.isPast(beside: "b"))
-        recordings.clear(keeping: "b")
-        #expect(recordings.entries.map(\.id) == ["b"] && !recordings.isPast(beside: "b"))
-        recordings.clear(keeping: nil)
+        #expect(recordings.isPast(beside: ["b"]))
+        recordings.clear(keeping: ["b"])
+        #expect(recordings.entries.map(\.id) == ["b"] && !recordings.isPast(beside: ["b"]))
+        recordings.clear(keeping: [])
         #expect(recordings.entries.isEmpty)
     }
 }

@@ -56,7 +56,7 @@ final class FakeConference: ConferenceService {
         RoomInfo(
             id: id, settings: state.withLock { $0.settings[id] } ?? RoomSettings(), participants: [Self.anna],
             tiles: TilesInfo(width: 1280, height: 720, tiles: []), renditions: [],
-            recording: nil, createdAt: Date(timeIntervalSince1970: 0))
+            createdAt: Date(timeIntervalSince1970: 0))
     }
 
     func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(info) }
@@ -106,9 +106,14 @@ final class FakeConference: ConferenceService {
         RecordingInfo(id: id, room: "r", file: file, state: state, startedAt: Date(timeIntervalSince1970: 0))
     }
 
-    func startRecording(_ room: String) async throws(ConferenceError) -> RecordingInfo {
-        let recording = recording("rec", .recording)
-        try state.withLock { (state) throws(ConferenceError) in
+    func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo {
+        var recording = recording("rec", .recording)
+        if let wish {
+            (recording.view, recording.audioOnly) = (wish.view, wish.audioOnly)
+            note("record \(wish.view ?? "-") \(wish.audioOnly) \(wish.tracks.map(String.init) ?? "-")")
+            return recording
+        }
+        try state.withLock { [recording] (state) throws(ConferenceError) in
             if state.recording != nil { throw .recordingRunning(room) }
             state.recording = recording
         }
@@ -144,6 +149,11 @@ final class FakeConference: ConferenceService {
 
     func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String {
         guard let recording = recording(id), part <= recording.parts else { throw .recordingNotFound(id) }
+        return recording.file
+    }
+
+    func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String {
+        guard let recording = recording(id), track == 1 else { throw .recordingNotFound(id) }
         return recording.file
     }
 
@@ -247,7 +257,7 @@ final class FakeConference: ConferenceService {
         let shown = ShownLayout(name: "grid")
         let views = ["main", "portrait"]
         let participants: [ParticipantInfo] = []
-        let recording: RecordingInfo? = nil
+        let runningRecordings: [RecordingInfo] = []
         var preRoll: Duration { conference.state.withLock { $0.preRoll } }
         let access = RoomAccess()
         let startsRecording = false
@@ -287,7 +297,7 @@ final class FakeConference: ConferenceService {
         func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
             conference.note("own avatar \(file?.count ?? 0)")
         }
-        func record(_ action: Participant.RecordAction) async throws(ConferenceError) {}
+        func record(_ action: Participant.RecordAction, _ recording: String?) async throws(ConferenceError) {}
         func mark(_ text: String) throws(ConferenceError) {}
         func moderate(_ moderation: Moderation) throws(ConferenceError) { conference.note("\(moderation)") }
         func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {}

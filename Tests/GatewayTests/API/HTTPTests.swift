@@ -139,6 +139,19 @@ import Testing
         #expect(stopped.json["state"] == "finished" && stopped.json["duration"] == 2.5 && stopped.json["bytes"] == 100)
     }
 
+    @Test func `a recording that names what it has begins beside another`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 201)
+        #expect(try await host.ask(.post, "/api/rooms/r/recordings", body: "{}").status == 409)
+        let other = try await host.ask(.post, "/api/rooms/r/recordings", body: #"{"audioOnly":true,"tracks":true}"#)
+        #expect(other.status == 201 && other.json["audioOnly"] == true)
+        #expect(host.service.asked.contains("record - true true"), "\(host.service.asked)")
+        for body in [#"{"view":1}"#, #"{"view":"main","audioOnly":true}"#, #"{"codec":"aac"}"#] {
+            #expect(try await host.ask(.post, "/api/rooms/r/recordings", body: body).status == 400)
+        }
+        #expect(try await host.ask(.get, "/api/recordings/rec/file?track=2").status == 404)
+    }
+
     @Test func `recordings come in pages`() async throws {
         let host = await Host()
         host.service.state.withLock { $0.finished = (0..<250).reversed().map { "rec-\($0)" } }

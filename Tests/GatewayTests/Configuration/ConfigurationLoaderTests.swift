@@ -40,7 +40,7 @@ import Testing
                          views: {recording: {layout: single, width: 1920, height: 1080, framesPerSecond: 25, names: false, renditions: [{height: 1080, bitrate: 4M}]}, guests: } }
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
-            recording: { directory: r, start: onFirstJoin, segment: 10m, maxLength: 12h, maxSize: 20GiB, preRoll: 30s, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3 }
+            recording: { directory: r, start: onFirstJoin, segment: 10m, maxLength: 12h, maxSize: 20GiB, preRoll: 30s, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3, tracks: true, perRoom: 2 }
             auth:      { mode: token, secret: "the secret of the portal, of 32 bytes", adminToken: "the administrator", issuer: i, audience: a }
             layouts:   { directory: l }
             doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "" }
@@ -78,6 +78,7 @@ import Testing
         let conference = ConferenceConfiguration(all)
         #expect(conference.limits == all.limits.conference)
         #expect(conference.recording.minimumFree == 500 << 20 && conference.recording.startsPerMinute == 3)
+        #expect(conference.recording.tracks && conference.recording.perRoom == 2)
     }
 
     @Test func `the environment overrides the file, and flags override both`() throws {
@@ -120,7 +121,7 @@ import Testing
         throws
     {
         let (yaml, environment) = ("recording: {startsPerMinute: 2}", ["TESSERA_RECORDING_STARTSPERMINUTE": "3"])
-        #expect(try recording("", [:]).startsPerMinute == 6)
+        #expect(try recording("", [:]).startsPerMinute == 12)
         #expect(try recording(yaml, [:]).startsPerMinute == 2)
         #expect(try recording(yaml, environment).startsPerMinute == 3)
         #expect(try recording(yaml, environment, ("recording.startsPerMinute", "4")).startsPerMinute == 4)
@@ -194,7 +195,7 @@ import Testing
         "video: {renditions: [{height: 720, bitrate: 1M}, {height: 720, bitrate: 2M}]}", "audio: {bitrate: 1k}",
         "audio: {bitrate: 1e5}",
         "recording: {segment: 1s}", "recording: {maxLength: 9s}", "recording: {maxSize: -1}",
-        "recording: {preRoll: 1s}", "recording: {preRoll: 91s}",
+        "recording: {preRoll: 1s}", "recording: {preRoll: 91s}", "recording: {perRoom: 0}",
         "recording: {container: mkv}", "auth: {mode: token}", "limits: {sdpBytes: 12}",
         "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7",
         "[1, 2]", "a: {b: [",

@@ -84,7 +84,8 @@ import Testing
         (#"{"type":"present","on":true,"audio":true}"#, .present(true, audio: true)),
         (#"{"type":"chat","text":"hi"}"#, .chat("hi", to: nil)),
         (#"{"type":"chat","text":"hi","to":"p2"}"#, .chat("hi", to: "p2")),
-        (#"{"type":"record","action":"pause"}"#, .record(.pause)),
+        (#"{"type":"record","action":"pause"}"#, .record(.pause, id: nil)),
+        (#"{"type":"record","action":"stop","id":"x"}"#, .record(.stop, id: "x")),
         (#"{"type":"mark","text":"Vote"}"#, .mark("Vote")),
     ])
     func `each message inside a room`(text: String, request: SignallingSession.SeatRequest) {
@@ -366,7 +367,10 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
                 "type": "error", "code": "bad_sdp", "message": "m", "fatal": false,
             ])
         #expect(try object(.left(.removed)) == ["type": "left", "reason": "removed"])
-        #expect(try object(.event(SharedEvent(.recording(nil)))) == ["type": "recording", "recording": .null])
+        #expect(
+            try object(.event(SharedEvent(.recording(nil)))) == [
+                "type": "recording", "recording": .null, "recordings": .array([]),
+            ])
         let link = LinkState(
             estimate: .kilobits(3), sent: .kilobits(2), received: .kilobits(1), lossDown: 0.5, lossUp: 0,
             roundTrip: .milliseconds(20), rung: 720,
