@@ -35,6 +35,7 @@ export class Call extends EventTarget {
     this.stream = new MediaStream();
     /// `mine`: the user's own view, {name, pin}; null: the room's view.
     this.tiles = this.layout = this.mine = this.recording = null;
+    this.recordings = [];
     /// `view`: the named view that the user gets; `views`: the names of those that there are.
     [this.view, this.views] = ['main', []];
     /// The seconds before its start that a recording has too; 0: none are kept.
@@ -78,7 +79,10 @@ export class Call extends EventTarget {
     on('tiles', message => { this.tiles = message; this.emit('tiles'); });
     on('speaker', ({ participant }) => { this.people.speaks(participant); this.emit('speaker', participant); });
     on('layout', message => this.layoutChanged(message));
-    on('recording', message => this.recordingChanged(message.recording === undefined ? message : message.recording));
+    on('recording', message => {
+      const one = message.recording === undefined ? message : message.recording;
+      this.recordingChanged(one, message.recordings);
+    });
     on('chat', message => this.emit('chat', message));
     on('line', message => { if (this.line) this.line.server = message; });
     on('room', ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); });
@@ -111,7 +115,7 @@ export class Call extends EventTarget {
     this.room = message.room;
     this.role = message.you.role ?? this.role;
     this.preRoll = message.preRoll ?? 0;
-    this.recordingChanged(message.recording);
+    this.recordingChanged(message.recording, message.recordings);
     this.emit('connection', 'connected');
     const isNew = !this.connection;
     if (!message.resumed || isNew) await this.begin(message, isNew);
@@ -253,7 +257,9 @@ export class Call extends EventTarget {
     if (this.view === this.askedView) this.askedView = null;
   }
 
-  recordingChanged(state) {
+  recordingChanged(state, all) {
+    /// All that run or are paused; `recording` is the one that is shown.
+    this.recordings = all ?? (state ? [state] : []);
     this.recording = state && ['recording', 'paused'].includes(state.state) ? state : null;
     this.emit('recording');
   }

@@ -10,7 +10,7 @@ const LOOK_AGAIN = 1500;
 
 let call = null;
 /// The recording as last shown, and the timer of the next look at the list.
-let known = null, timer;
+let known = null, knownAll = [], timer;
 /// The part that the player shows: {entry, part}; null: none.
 let playing = null;
 
@@ -20,9 +20,11 @@ let playing = null;
 export function followRecording(newCall) {
   call = newCall;
   known = null;
+  knownAll = [];
   call.addEventListener('recording', () => {
     const word = change(known, call.recording);
     known = call.recording;
+    knownAll = call.recordings.map(each => each.id);
     // Who joins is told by the lobby or is asked.
     if (word && call.connection) tell(t(word));
     showState();
@@ -35,7 +37,9 @@ export function followRecording(newCall) {
 
 function change(before, now) {
   if (!now) return before ? 'record.ended' : null;
-  if (before?.id !== now.id) return 'record.started';
+  if (call.recordings.some(each => !knownAll.includes(each.id))) return 'record.started';
+  // Another one goes on.
+  if (before?.id !== now.id) return before?.state === now.state ? null : now.state === 'paused' ? 'record.nowPaused' : 'record.goesOn';
   if (before.state === now.state) return null;
   return now.state === 'paused' ? 'record.nowPaused' : 'record.goesOn';
 }
@@ -127,10 +131,11 @@ async function list() {
   $('recordings-list').replaceChildren(...entries.map(row));
   // The list is rebuilt: restore the keyboard focus.
   if (focused) $('recordings-list').querySelector(`[data-recording="${focused}"] button`)?.focus();
-  const isUnfinished = entries.some(entry => !entry.url && entry.state !== 'failed' && entry.id !== call.recording?.id);
+  const isUnfinished = entries.some(entry => !entry.url && entry.state !== 'failed' && !runs(entry));
   if (isUnfinished && $('recordings').open) timer = setTimeout(list, LOOK_AGAIN);
 }
 
+const runs = entry => call.recordings.some(each => each.id === entry.id);
 const parts = entry => entry.parts ?? 1;
 const link = (entry, part) => new URL(entry.url + (part > 1 ? `&part=${part}` : ''), call.server).href;
 
@@ -150,14 +155,25 @@ function row(entry) {
   save.setAttribute('aria-label', t('record.download.which', about));
   select.onchange = () => { save.href = link(entry, Number(select.value)); };
   line.append(select, button, save);
+  if (entry.tracks?.length) line.append(tracks(entry));
   return line;
+}
+
+/// What single participants sent, each as a file.
+function tracks(entry) {
+  const items = entry.tracks.map((track, index) => {
+    const text = t(`record.track.${track.kind}`, { name: track.name, time: length(track.start) });
+    return element('li', {}, element('a', { download: track.file, href: `${link(entry, 1)}&track=${index + 1}`, textContent: text }));
+  });
+  const summary = element('summary', { textContent: t('record.tracks', { count: entry.tracks.length }) });
+  return element('details', {}, summary, element('ul', {}, ...items));
 }
 
 function describe(entry) {
   const values = { time: time(entry.startedAt), length: length(entry.duration), size: size(entry.bytes) };
-  if (entry.url) return t('record.entry', values) + (entry.error ? ` – ${entry.error}` : '');
+  if (entry.url) return t(entry.audioOnly ? 'record.entry.audio' : 'record.entry', values) + (entry.error ? ` – ${entry.error}` : '');
   if (entry.state === 'failed') return t('record.failed', { ...values, why: entry.error ?? '' });
-  return t(entry.id === call.recording?.id ? 'record.entry.running' : 'record.entry.closing', values);
+  return t(runs(entry) ? 'record.entry.running' : 'record.entry.closing', values);
 }
 
 const time = date => new Date(date).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });

@@ -9,6 +9,7 @@ import ctypes
 import fcntl
 import heapq
 import os
+import random
 import select
 import socket
 import struct
@@ -46,7 +47,7 @@ class FarNetwork:
         return self.process.stdout.readline().strip()
 
     def change(self, link):
-        """Sets the conditions of the link in both directions: `rate=1M,delay=25ms,queue=1000ms`."""
+        """Sets the conditions of the link in both directions: `rate=1M,delay=25ms,queue=1000ms,loss=5%`."""
         self.ask(f"link {link}")
 
     def block_udp(self):
@@ -99,22 +100,24 @@ class Way:
 
     def __init__(self):
         self.rate, self.delay, self.limit, self.free = None, 0.0, 1.0, 0.0
+        # The share of packets that get lost, and what decides which.
+        self.loss, self.dice = 0.0, random.Random(1)
         self.packets = self.lost = self.bytes = 0
         self.longest = 0.0
 
     def set(self, link):
-        units = {"rate": {"k": 1e3, "M": 1e6}, "delay": {"ms": 1e-3}, "queue": {"ms": 1e-3}}
+        units = {"rate": {"k": 1e3, "M": 1e6}, "delay": {"ms": 1e-3}, "queue": {"ms": 1e-3}, "loss": {"%": 1e-2}}
         for part in filter(None, link.split(",")):
             key, _, text = part.partition("=")
             unit, scale = next((u, s) for u, s in units[key].items() if text.endswith(u))
-            setattr(self, {"rate": "rate", "delay": "delay", "queue": "limit"}[key], float(text.removesuffix(unit)) * scale)
+            setattr(self, {"rate": "rate", "delay": "delay", "queue": "limit", "loss": "loss"}[key], float(text.removesuffix(unit)) * scale)
 
     def due(self, size, now):
-        """The time at which a packet leaves at the other end; None where the queue was full."""
+        """The time at which a packet leaves at the other end; None where the queue was full, or the packet is lost."""
         self.packets += 1
         waits = max(0.0, self.free - now)
         self.longest = max(self.longest, waits)
-        if waits > self.limit:
+        if waits > self.limit or self.dice.random() < self.loss:
             self.lost += 1
             return None
         self.bytes += size

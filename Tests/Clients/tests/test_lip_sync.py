@@ -1,105 +1,16 @@
 """Flash and beep of `tessera call`, both 100 ms at each full second of one clock, as the room sends them: in a recording and at peers."""
 
-import contextlib
-import json
-import signal
 import subprocess
 import time
-import wave
 
 import numpy as np
 import pytest
 
+from support.flashes import RATE, beeps, brightness, caller, figures, flashes, offsets, people, wait_for, write_wave
 from support.recorded import measured_offset, sound
-from support.server import PROGRAM
 
 # The threshold of perception (ITU-R BT.1359): audio 45 ms ahead of the video.
 LIMIT = 0.045
-RATE = 48000
-
-
-@contextlib.contextmanager
-def caller(server, room, name, *arguments):
-    """A `tessera call` that ends in order with the block."""
-    process = subprocess.Popen(
-        [PROGRAM, "call", server.url, "--room", room, "--name", name, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def wait_for(condition, timeout, what):
-    deadline = time.monotonic() + timeout
-    while not (value := condition()):
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-    return value
-
-
-def people(server, room):
-    status, _, body = server.get(f"/api/rooms/{room}")
-    return {p["name"]: p["id"] for p in json.loads(body)["participants"]} if status == 200 else {}
-
-
-def figures(server, room, name):
-    return server.json("GET", f"/api/rooms/{room}/participants/{people(server, room)[name]}/stats")
-
-
-def brightness(path):
-    """(presentation times, mean luma of the middle) of every frame of a file."""
-    listing = json.loads(subprocess.run(
-        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "json", str(path)],
-        capture_output=True, check=True).stdout)
-    times = np.array([float(frame["pts_time"]) for frame in listing["frames"]])
-    raw = subprocess.run(
-        ["ffmpeg", "-v", "error", "-i", str(path), "-vf", "crop=iw*0.3:ih*0.25:iw*0.35:ih*0.3,scale=8:8", "-fps_mode", "passthrough",
-         "-f", "rawvideo", "-pix_fmt", "gray", "-"], capture_output=True, check=True).stdout
-    values = np.frombuffer(raw, np.uint8).reshape(-1, 64).mean(axis=1)
-    count = min(len(times), len(values))
-    return times[:count], values[:count]
-
-
-def middles(times, values, threshold, shortest, longest):
-    """The middles of the intervals above the threshold that are about as long as a flash or a beep."""
-    found, start = [], None
-    for at, value in zip(times, values):
-        if value > threshold and start is None:
-            start = at
-        elif value <= threshold and start is not None:
-            if shortest < at - start < longest:
-                found.append((start + at) / 2)
-            start = None
-    return np.array(found)
-
-
-def flashes(times, values):
-    return middles(times, values, (np.min(values) + np.max(values)) / 2, 0.03, 0.25)
-
-
-def beeps(samples):
-    hop = RATE // 1000
-    count = len(samples) // hop
-    envelope = np.sqrt(np.mean(samples[:count * hop].reshape(count, hop) ** 2, axis=1))
-    envelope = np.convolve(envelope, np.ones(5) / 5, "same")
-    return middles(np.arange(count) / 1000 + 0.0005, envelope, 0.05, 0.05, 0.2)
-
-
-def offsets(flash_times, beep_times):
-    """Beep − flash (positive where the audio is late) of each flash that has a beep within half a second, with its time."""
-    pairs = []
-    for flash in flash_times:
-        if len(beep_times):
-            beep = beep_times[np.argmin(np.abs(beep_times - flash))]
-            if abs(beep - flash) < 0.5:
-                pairs.append((flash, beep - flash))
-    return np.array(pairs)
 
 
 def check(path, what, least):
@@ -152,14 +63,6 @@ def test_flash_and_beep_stay_together_in_a_recording_and_at_a_peer(full_server, 
     assert abs(measured_offset(recorded) - offset) < 30, (measured_offset(recorded), offset)
     check(saved, "peer", 5)
     assert list(tmp_path.glob("saved*")) == [saved]
-
-
-def write_wave(path, samples):
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE)
-        file.writeframes((samples * 32767).astype("<i2").tobytes())
 
 
 def residue(samples, frequency, block=480):

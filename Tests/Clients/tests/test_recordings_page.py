@@ -186,7 +186,31 @@ def test_where_the_last_seconds_are_kept_the_page_asks_and_a_recording_begins_wi
             ended = await stop(server, running)
             assert running["preRoll"] > 2 and ended["duration"] > running["preRoll"] + 0.5, ended
             is_whole(path(server, ended))
+            await audio_and_tracks(server, page)
         finally:
             await page.close()
     with Server(tmp_path / "server", config="recording: { preRoll: 6s }\n") as server:
         asyncio.run(asyncio.wait_for(run(server), 90))
+
+
+async def audio_and_tracks(server, page):
+    """Another recording, of audio alone and with tracks: it is told, played and listed with the participants' files."""
+    running = await asyncio.to_thread(server.json, "POST", "/api/rooms/meet/recordings", {"audioOnly": True, "tracks": True}, 201)
+    await page.wait_for("document.getElementById('recordings-list').textContent.includes('is being recorded')")
+    await asyncio.sleep(2)
+    ended = await stop(server, running)
+    assert [track["name"] for track in ended["tracks"]] == ["Ada"], ended
+    first = "document.querySelector('#recordings-list li')"
+    await page.wait_for(f"{first}.querySelector('details') !== null", 15)
+    assert ", audio, " in await page.evaluate(f"{first}.querySelector('.what').textContent")
+    await page.evaluate(f"{first}.querySelector('summary').click()")
+    assert await page.evaluate(f"{first}.querySelector('details a').textContent") == "Ada: audio, from 0:00"
+    await page.fits("a list with tracks")
+    await page.audit("a list with tracks")
+    await page.shot("phone-tracks")
+    link = (await page.evaluate(f"{first}.querySelector('details a').getAttribute('href')")).removeprefix(server.url)
+    status, headers, body = await asyncio.to_thread(server.get, link)
+    assert status == 200 and headers["Content-Type"] == "video/webm" and len(body) == ended["tracks"][0]["bytes"]
+    await page.evaluate(f"{first}.querySelector('button').click()")
+    player = "document.getElementById('recording-player')"
+    await page.wait_for(f"{player}.currentTime > 0.5 && {player}.videoWidth === 0")
