@@ -13,4 +13,17 @@ void threads_release_memory(void);
 void threads_map_blocks_from(int bytes);
 /// The number of processors in the process's affinity mask (sched_getaffinity(2)); 1 where the call fails.
 int threads_processors(void);
+
+/// A pipe whose ends are closed in programs that the process starts, both above the standard descriptors; the reading
+/// one does not block. Returns 0, or -1 with errno.
+int threads_pipe(int ends[2]);
+/// An unnamed file in memory with these bytes, to be read from its beginning (memfd_create(2)); closed in programs that
+/// the process starts. -1 with errno where it cannot be made.
+int threads_memory_file(const void *bytes, long count);
+/// Starts a program, looked up in PATH, as a process group of its own: with these standard streams and no other
+/// descriptor, and with no signal blocked or ignored. `arguments` and `environment` end with NULL. Returns the process's
+/// number, or -1 with errno.
+int threads_spawn(char *const arguments[], char *const environment[], const int streams[3]);
+/// Whether a child has ended, without collecting it, so that its number is not given to another process meanwhile.
+int threads_child_has_ended(int child);
 #endif
