@@ -9,6 +9,8 @@ public final class RecordingCatalogue: Sendable {
     public let directory: String
     let disk: RecordingDisk
     private let capacity: Int
+    /// Whether new recordings are to be delivered.
+    private let delivers: Bool
     private let state: Guarded<State>
     /// The ids of the recordings that a crash left open, the oldest first.
     let leftOpen: [String]
@@ -29,18 +31,22 @@ public final class RecordingCatalogue: Sendable {
     /// Creates the directory when it is missing, and reads its recordings. Those that a crash left open get the state
     /// `repairing`.
     ///
-    /// - Parameter capacity: the most recordings that are read: the newest ones, by their names.
+    /// - Parameters:
+    ///   - capacity: the most recordings that are read: the newest ones, by their names.
+    ///   - delivers: whether recordings that begin from now on are to be delivered.
     public init(
-        directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system
+        directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system, delivers: Bool = false
     ) throws(RecordingError) {
         self.directory = directory
         self.disk = disk
         self.capacity = capacity
+        self.delivers = delivers
         try Self.makeDirectory(directory)
         let names = Self.names(in: directory)
         for name in names
         where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix)
             || name.hasSuffix(TimelineFiles.textSuffix + TimelineFiles.temporarySuffix)
+            || name.hasSuffix(PendingDelivery.suffix + Sidecar.temporarySuffix)
         {
             // A sidecar that was being written at a crash; the complete one is still there.
             unlink(directory + "/" + name)
@@ -55,7 +61,9 @@ public final class RecordingCatalogue: Sendable {
         found.sort { ($0.number ?? 0, $0.startedAt, $0.id) < ($1.number ?? 0, $1.startedAt, $1.id) }
         var state = State(number: found.compactMap(\.number).max() ?? 0)
         var leftOpen: [String] = []
+        let pending = Set(names.filter { $0.hasSuffix(PendingDelivery.suffix) })
         for var entry in found {
+            PendingDelivery.read(into: &entry, from: directory, pending)
             if entry.state == .recording || entry.state == .paused || entry.state == .repairing {
                 entry.state = .repairing
                 leftOpen.append(entry.id)
@@ -150,12 +158,15 @@ public final class RecordingCatalogue: Sendable {
                 id: id, room: room, file: file, files: [file], state: .recording, startedAt: now, wasRecovered: false)
             entry.view = content.audioOnly ? nil : view
             entry.audioOnly = content.audioOnly ? true : nil
+            entry.delivery = delivers ? RecordingDelivery() : nil
             return entry
         }
         do throws(RecordingError) {
+            // First, so that no crash leaves a recording that nothing delivers.
+            if let delivery = entry.delivery { try PendingDelivery.write(delivery, of: entry.id, self) }
             try write(entry)
         } catch {
-            forget(entry.id)
+            remove(entry.id)
             throw error
         }
         return entry
@@ -185,7 +196,7 @@ public final class RecordingCatalogue: Sendable {
         return entry
     }
 
-    private func write(_ entry: RecordingEntry) throws(RecordingError) {
+    func write(_ entry: RecordingEntry) throws(RecordingError) {
         try Sidecar.write(entry, to: path(entry.id + Sidecar.suffix), disk)
     }
 
@@ -242,10 +253,11 @@ public final class RecordingCatalogue: Sendable {
     public func remove(_ id: String) {
         unlink(path(id + Sidecar.suffix))
         unlink(path(id + TimelineLog.suffix))
+        unlink(path(id + PendingDelivery.suffix))
         forget(id)
     }
 
-    private func forget(_ id: String) {
+    func forget(_ id: String) {
         state.withLock { state in
             state.entries[id] = nil
             if let index = state.ids.lastIndex(of: id) { state.ids.remove(at: index) }
@@ -274,6 +286,14 @@ public final class RecordingCatalogue: Sendable {
     /// Changes the entry in memory only, for as long as this process runs.
     func remember(_ entry: RecordingEntry) {
         state.withLock { if $0.entries[entry.id] != nil { $0.entries[entry.id] = entry } }
+    }
+
+    /// Changes what is known of a recording's delivery in memory, and returns the changed entry.
+    func rememberDelivery(_ delivery: RecordingDelivery, of id: String) -> RecordingEntry? {
+        state.withLock { state in
+            state.entries[id]?.delivery = delivery
+            return state.entries[id]
+        }
     }
 
     func path(_ name: String) -> String { directory + "/" + name }

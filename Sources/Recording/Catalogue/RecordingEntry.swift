@@ -38,6 +38,9 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
     public var wasRecovered: Bool
     /// Why the recording ended early, in a sentence.
     public var message: String?
+    /// Where recordings are delivered (`recording.onFinished`): how far this one is; nil: it is not to be. While the
+    /// delivery is open, its file (`<id>.pending`) counts instead of this.
+    public var delivery: RecordingDelivery?
 
     /// The names of all files with media: the parts, and the tracks.
     public var allFiles: [String] { files + (tracks ?? []).map(\.file) }

@@ -6,7 +6,10 @@ enum Sidecar {
     /// The largest sidecar in bytes; that of a recording of a hundred thousand parts is smaller.
     private static let maxSize = 16 << 20
 
-    static func read(_ path: String) -> RecordingEntry? {
+    static func read(_ path: String) -> RecordingEntry? { read(RecordingEntry.self, path) }
+
+    /// Reads a file that `write` wrote.
+    static func read<Value: Decodable>(_ type: Value.Type, _ path: String) -> Value? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -14,15 +17,15 @@ enum Sidecar {
         decoder.dateDecodingStrategy = .iso8601
         let size = SystemFile.size(descriptor)
         guard size <= maxSize, let bytes = SystemFile.read(descriptor, size, at: 0) else { return nil }
-        return try? decoder.decode(RecordingEntry.self, from: Data(bytes))
+        return try? decoder.decode(type, from: Data(bytes))
     }
 
     /// Replaces the file atomically: readers see the old or the new one, and a full disk leaves the old one.
-    static func write(_ entry: RecordingEntry, to path: String, _ disk: RecordingDisk) throws(RecordingError) {
+    static func write(_ value: some Encodable, to path: String, _ disk: RecordingDisk) throws(RecordingError) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        guard let data = try? encoder.encode(entry) else {
+        guard let data = try? encoder.encode(value) else {
             throw .writeFailed(path: path, reason: "it cannot be encoded as JSON")
         }
         let temporary = path + temporarySuffix
