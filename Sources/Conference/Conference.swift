@@ -119,6 +119,7 @@ public final class Conference: Sendable {
             let once = Once(continuation)
             Task {
                 await withTaskGroup(of: Void.self) { stops in
+                    stops.addTask { [self] in await recordingService.control.deliveries.drain() }
                     for recording in running { stops.addTask { [self] in _ = try? await stopRecording(recording.id) } }
                 }
                 once.resume(())
@@ -356,6 +357,11 @@ public final class Conference: Sendable {
     @discardableResult
     public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         try await recordingService.stop(id)
+    }
+
+    /// Delivers a complete recording once more, or now. Returns before that is done.
+    public func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+        try await recordingService.deliver(id)
     }
 
     /// The recordings, the newest first; with `before` those that began before that one.

@@ -1,4 +1,5 @@
 import Foundation
+import Recording
 import RoomMedia
 
 extension ServerEvent {
@@ -28,6 +29,7 @@ extension ServerEvent {
         ]
         (recording.state, recording.duration, recording.bytes) = (.finished, .seconds(1834), 251_658_240)
         happenings += [.recordingFinished(recording), .recordingRecovered(recording)]
+        happenings += deliveries(of: recording) + [.recordingRemoved(recording, .age)]
         (recording.state, recording.failure) = (.failed, "The disk is full.")
         happenings.append(.recordingFailed(recording))
         return happenings.enumerated().map { index, happening in
@@ -37,4 +39,16 @@ extension ServerEvent {
                 isPrivate: false, happening: happening)
         }
     }()
+
+    private static func deliveries(of recording: RecordingInfo) -> [ServerEvent.Happening] {
+        var (recording, delivery) = (recording, RecordingDelivery())
+        delivery.begin(process: 0)
+        _ = delivery.fail("rclone ended with status 1: timeout", at: recording.startedAt, retryFor: .seconds(3600))
+        recording.delivery = delivery
+        let failed = ServerEvent.Happening.recordingDeliveryFailed(recording)
+        delivery.begin(process: 0)
+        delivery.succeed(location: "s3:meetings/weekly/\(recording.id).mp4")
+        recording.delivery = delivery
+        return [.recordingDelivered(recording), failed]
+    }
 }

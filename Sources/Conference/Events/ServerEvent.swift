@@ -1,4 +1,5 @@
 public import Foundation
+public import Recording
 
 /// Something that happened on the server, for programs that follow it: the entries of `EventBus`.
 public struct ServerEvent: Sendable {
@@ -28,6 +29,12 @@ public struct ServerEvent: Sendable {
         case recordingFailed(RecordingInfo)
         /// A recording that a crash left open was repaired, or was found to be beyond repair.
         case recordingRecovered(RecordingInfo)
+        /// `recording.onFinished` has taken the recording.
+        case recordingDelivered(RecordingInfo)
+        /// A run of it has failed; `RecordingInfo.delivery` says whether others follow.
+        case recordingDeliveryFailed(RecordingInfo)
+        /// By its age, or for the space of others.
+        case recordingRemoved(RecordingInfo, RecordingRetention.Reason)
         /// The server saves work, or does not any more.
         case overloadChanged(Overload)
         case speakerChanged(String?)
@@ -61,6 +68,8 @@ public struct ServerEvent: Sendable {
         case recordingStarted = "recording.started", recordingPaused = "recording.paused"
         case recordingResumed = "recording.resumed", recordingFinished = "recording.finished"
         case recordingFailed = "recording.failed", recordingRecovered = "recording.recovered"
+        case recordingDelivered = "recording.delivered", recordingDeliveryFailed = "recording.delivery_failed"
+        case recordingRemoved = "recording.removed"
         case overloadChanged = "overload.changed"
         case speakerChanged = "speaker.changed", layoutChanged = "layout.changed", chat
 
@@ -81,6 +90,14 @@ extension ServerEvent.Happening {
         }
     }
 
+    /// Whether the event is for those only who may read recordings: it has what the delivery's program wrote.
+    public var saysWhereRecordingsGo: Bool {
+        switch self {
+        case .recordingDelivered, .recordingDeliveryFailed, .recordingRemoved: true
+        default: false
+        }
+    }
+
     public var kind: ServerEvent.Kind {
         switch self {
         case .roomStarted: .roomStarted
@@ -94,6 +111,9 @@ extension ServerEvent.Happening {
         case .recordingFinished: .recordingFinished
         case .recordingFailed: .recordingFailed
         case .recordingRecovered: .recordingRecovered
+        case .recordingDelivered: .recordingDelivered
+        case .recordingDeliveryFailed: .recordingDeliveryFailed
+        case .recordingRemoved: .recordingRemoved
         case .overloadChanged: .overloadChanged
         case .speakerChanged: .speakerChanged
         case .layoutChanged: .layoutChanged

@@ -85,6 +85,15 @@ public struct ConferenceConfiguration: Sendable {
         public var tracks = false
         /// How many recordings of one room may run at once.
         public var perRoom = 8
+        /// The program that delivers each complete recording, and its arguments (`DeliveryCommand`); empty: none.
+        public var onFinished: [String] = []
+        /// The longest run of that program, and how long failed runs are repeated.
+        public var deliveryLimit = Duration.seconds(6 * 3600)
+        public var retryFor = Duration.seconds(72 * 3600)
+        /// The age at which recordings are removed; zero: none is.
+        public var keep: Duration = .zero
+        /// The bytes of all recordings together above which the oldest are removed; 0: none is.
+        public var maxBytes = 0
         public init() {}
     }
 

@@ -239,6 +239,8 @@ public struct RecordingInfo: Hashable, Sendable {
     public var isRepaired = false
     /// Why the recording failed or ended early.
     public var failure: String?
+    /// How far the recording is on its way to where it is kept; nil: it is not to be delivered.
+    public var delivery: RecordingDelivery?
 
     /// The same without the files of single participants, whose names are not for everybody who may know of the
     /// recording.

@@ -16,6 +16,8 @@ final class RecordingControl: Sendable {
     let preRollMemory = RecordingMemory()
     let preRoll: Duration
     let disk: RecordingDisk
+    let deliveries: RecordingDeliveries
+    private let retention: RetentionControl
     private let directory: String
     private let logger: Logger
     private let log: RoomLog
@@ -56,6 +58,8 @@ final class RecordingControl: Sendable {
         directory = configuration.directory
         self.disk = disk
         preRoll = configuration.preRoll
+        deliveries = RecordingDeliveries(configuration, logger: logger, events: events)
+        retention = RetentionControl(configuration, logger: logger, events: events)
         self.logger = logger
         self.log = log
         reserve = DiskReserve(directory: configuration.directory, minimumFree: configuration.minimumFree, disk: disk)
@@ -70,6 +74,7 @@ final class RecordingControl: Sendable {
         log.recordingEnded(info)
         events.publish(
             info.state == .failed ? .recordingFailed(info) : .recordingFinished(info), room: info.room)
+        if let entry = catalogue?.entry(info.id) { deliveries.add(entry) }
         return info
     }
 
@@ -98,7 +103,7 @@ final class RecordingControl: Sendable {
     /// The directory's catalogue, read now where earlier attempts failed. Called on the queue.
     func readyCatalogue() throws(RecordingError) -> RecordingCatalogue {
         if let catalogue { return catalogue }
-        let made = try RecordingCatalogue(directory: directory, disk: disk)
+        let made = try RecordingCatalogue(directory: directory, disk: disk, delivers: deliveries.isOn)
         let repairs = RecordingRepairs(made)
         state.withLock { state in
             state.catalogue = made
@@ -107,14 +112,29 @@ final class RecordingControl: Sendable {
         if repairs.waiting > 0 {
             logger.notice("\(repairs.waiting) recordings were left open by a crash and are repaired in the background")
         }
+        deliveries.start(made) { [queue] body in queue.sync(execute: body) }
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
             repairs.run(reserve: reserve, while: { state.withLock { !$0.isStopped } }) { entry, left in
                 logger.notice("recording \(entry.id) was left open, now \(entry.state.rawValue); \(left) wait")
                 events.publish(.recordingRecovered(RecordingInfo(entry)), room: entry.room)
+                deliverRepaired(entry, in: made)
             }
         }
         return made
     }
+
+    /// Delivers a recording that a repair closed, also one that an earlier version, or a server without a hook, began.
+    private func deliverRepaired(_ entry: RecordingEntry, in catalogue: RecordingCatalogue) {
+        guard deliveries.isOn, entry.state == .finished || entry.state == .failed else { return }
+        guard entry.delivery == nil else { return deliveries.add(entry) }
+        queue.async { [self] in
+            if let entry = try? catalogue.setDelivery(RecordingDelivery(), of: entry.id) { deliveries.add(entry) }
+        }
+    }
+
+    /// Looks which old recordings are to be removed, in the background.
+    func removeOld() { retention.look(self) }
+    var retentionSamples: [MetricSample] { retention.samples }
 
     /// Stops after the running repair. One that the end of the process interrupts is repeated at the next start.
     func stopRepairs() { state.withLock { $0.isStopped = true } }
@@ -234,6 +254,7 @@ extension RecordingInfo {
             preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
             files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
             view: entry.view, audioOnly: entry.audioOnly ?? false, tracks: entry.tracks ?? [],
-            dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message)
+            dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message,
+            delivery: entry.delivery)
     }
 }

@@ -32,6 +32,7 @@ extension RecordingControl {
                 .gauge,
                 Double(repairsWaiting)),
         ]
+        samples += deliveries.samples + retentionSamples
         if let space = reserve.lastSpace {
             samples += [
                 MetricSample(

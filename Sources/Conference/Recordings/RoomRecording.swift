@@ -58,7 +58,7 @@ final class RoomRecording: Sendable {
             State(
                 info: RecordingInfo(
                     id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt,
-                    view: view?.name, audioOnly: content.audioOnly)))
+                    view: view?.name, audioOnly: content.audioOnly, delivery: entry.delivery)))
         control.add(self)
     }
 

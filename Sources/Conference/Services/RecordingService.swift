@@ -221,6 +221,7 @@ final class RecordingService: Sendable {
         if statistics.startIfDue(.lossLog, every: .seconds(10), at: now), let text = control.newLosses() {
             logger.warning("\(text)")
         }
+        if statistics.startIfDue(.retention, every: .seconds(10), at: now) { control.removeOld() }
         control.checkSpace { [weak self] error in
             self?.thread.post { [weak self] in
                 guard let self else { return }
@@ -269,6 +270,30 @@ final class RecordingService: Sendable {
             return recording
         }
         if let found = found ?? nil { control.finish(found) }
+    }
+
+    /// Delivers a complete recording once more, or now. Returns before that is done.
+    func deliver(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+        guard control.deliveries.isOn else {
+            throw .conflict("There is no program that delivers recordings: set recording.onFinished.")
+        }
+        guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
+        guard control.alive[id] == nil, entry.state == .finished || entry.state == .failed else {
+            throw .conflict("Recording “\(id)” is not complete yet: it is delivered when it is.")
+        }
+        if entry.delivery?.state == .running { return RecordingInfo(entry) }
+        let stored = await control.onDisk { () -> RecordingEntry? in
+            catalogue.files(of: entry).isEmpty
+                ? nil : (try? catalogue.setDelivery(RecordingDelivery(), of: id)) ?? entry
+        } late: { [control] stored in
+            if let stored { control.deliveries.add(stored) }
+        }
+        guard let stored else {
+            throw .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+        }
+        guard let stored else { throw .conflict("The files of recording “\(id)” are not on this server any more.") }
+        control.deliveries.add(stored)
+        return RecordingInfo(stored)
     }
 
     // MARK: - Lists

@@ -77,7 +77,8 @@ private struct EventSource: Sendable {
         let stream = EventStream(
             bus: conference.events, filter: filter,
             last: (asked.headers[.lastEventID] ?? asked.query("lastEventId")).flatMap { EventID($0) },
-            mayReadPrivate: { await policy.readsPrivate(asked) }, state: state)
+            mayReadPrivate: { await policy.readsPrivate(asked) }, state: state,
+            mayReadRecordings: { (try? await policy.check(.recordings, asked)) != nil })
         return Response(
             status: .ok,
             headers: [

@@ -311,6 +311,7 @@ enum OpenAPI {
                 "error": ["type": "string", "description": "Why the recording failed, or ended early."],
                 "dropped": Schema.object(
                     ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
+                "delivery": Schema.ref("Delivery"),
             ], required: ["id", "file", "state"]),
         "RecordingTrack": Schema.object(
             [
@@ -332,6 +333,14 @@ enum OpenAPI {
                     "Whether each participant's audio, and unless audioOnly its pictures as received, are written beside it; without it as recording.tracks says.",
             ],
         ]),
+        // Where `recording.onFinished` is set.
+        "Delivery": Schema.object(
+            [
+                "state": Schema.choice(RecordingDelivery.State.allCases.map(\.rawValue)),
+                "attempts": ["type": "integer", "description": "The number of runs that were begun."],
+                "location": ["type": "string", "description": "The last line that the program wrote."],
+                "message": ["type": "string", "description": "Why the latest run failed."],
+            ], required: ["state", "attempts"]),
         // `Recording`, with a link.
         "MeetingRecording": [
             "allOf": [

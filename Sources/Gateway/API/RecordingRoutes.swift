@@ -35,7 +35,7 @@ extension RouteTable {
             ) { asked in
                 let room = try asked.room()
                 let wish = try await RecordingWish(asked.object(keys: ["view", "audioOnly", "tracks"]))
-                return .json(try await conference.startRecording(room, wish).json, status: .created)
+                return .json(try await conference.startRecording(room, wish).jsonForReaders, status: .created)
             })
         add(
             Route(
@@ -62,13 +62,13 @@ extension RouteTable {
                     throw APIError.badRequest(
                         "before: there is no such recording (any more); leave it out to begin with the newest")
                 }
-                return .json(.array(conference.recordings(before: before, limit: limit).map(\.json)))
+                return .json(.array(conference.recordings(before: before, limit: limit).map(\.jsonForReaders)))
             })
         add(
             Route(
                 .get, "/api/recordings/{id}", .recordings,
                 RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404])
-            ) { asked in .json(try conference.known(asked.parameter("id")).json) })
+            ) { asked in .json(try conference.known(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
                 .patch, "/api/recordings/{id}", .admin,
@@ -90,7 +90,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "Finishes a recording; answers once its file is complete",
                     answers: [one], failures: [404, 409])
-            ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).json) })
+            ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
                 .post, "/api/recordings/{id}/marks", .admin,
@@ -104,6 +104,16 @@ extension RouteTable {
                 }
                 try conference.markRecording(asked.parameter("id"), text)
                 return Response(status: .noContent)
+            })
+        add(
+            Route(
+                .post, "/api/recordings/{id}/deliver", .admin,
+                RouteDescription(
+                    tag: "recordings",
+                    summary: "Delivers a complete recording by recording.onFinished, once more or at once",
+                    answers: [.json(202, "It waits for its turn.", Schema.ref("Recording"))], failures: [404, 409, 503])
+            ) { asked in
+                .json(try await conference.deliverRecording(asked.parameter("id")).jsonForReaders, status: .accepted)
             })
         addTimeline(conference, downloads)
         add(
@@ -153,6 +163,12 @@ extension RouteTable {
                     if let track { try conference.recordingPath(id, track: track) } else {
                         try conference.recordingPath(id, part: part)
                     }
+                let isDelivered = conference.recording(id)?.delivery?.state == .delivered
+                if isDelivered, access(path, F_OK) != 0 {
+                    throw APIError.notFound(
+                        "the file was delivered elsewhere and is not on this server any more: delivery.location of the recording says where it is"
+                    )
+                }
                 return try await FileAnswer.make(path, RecordingFile.mediaType(path), for: asked, downloads)
             })
     }

@@ -145,6 +145,14 @@ extension ConfigurationRule {
         }
     }
 
+    /// Allows also the empty text, which stands for `none`.
+    static func orNone(_ rule: ConfigurationRule<Value>, _ none: Value) -> Self {
+        ConfigurationRule(allowed: rule.allowed + ", or \"\" for none") { raw in
+            if case .scalar("", _) = raw { return none }
+            return rule.read(raw)
+        }
+    }
+
     /// Allows also the empty text, which leaves the choice to the server.
     static func optional<Wrapped>(_ rule: ConfigurationRule<Wrapped>) -> Self where Value == Wrapped? {
         ConfigurationRule(allowed: rule.allowed + ", or \"\" for the server's own choice") { raw in
@@ -155,9 +163,11 @@ extension ConfigurationRule {
 }
 
 extension Duration {
-    /// Reads `250us`, `500ms`, `10s`, `5m`, `24h` (a decimal point is allowed) and a bare `0`; nil for anything else.
+    /// Reads `250us`, `500ms`, `10s`, `5m`, `24h`, `30d` (a decimal point is allowed) and a bare `0`; nil for anything else.
     init?(setting text: String) {
-        let units: [(String, Double)] = [("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)]
+        let units: [(String, Double)] = [
+            ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9), ("d", 86400e9),
+        ]
         if text == "0" {
             self = .zero
             return

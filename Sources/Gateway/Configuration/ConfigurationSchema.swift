@@ -128,6 +128,18 @@ enum ConfigurationSchema {
         ConfigurationKey("recording.tracks", \.recording.files.tracks, .bool),
         ConfigurationKey("recording.perRoom", \.recording.files.perRoom, .integer(1...64)),
         ConfigurationKey("recording.startsPerMinute", \.recording.files.startsPerMinute, .integer(1...1000)),
+        ConfigurationKey("recording.onFinished", \.recording.files.onFinished, deliveryCommand),
+        ConfigurationKey(
+            "recording.deliveryLimit", \.recording.files.deliveryLimit,
+            .duration(.seconds(10)...(.seconds(24 * 3600)), "from 10s to 24h")),
+        ConfigurationKey(
+            "recording.retryFor", \.recording.files.retryFor,
+            .duration(.seconds(60)...(.seconds(30 * 86400)), orZero: true, "from 1m to 30d, or 0s to run once")),
+        ConfigurationKey(
+            "recording.keep", \.recording.files.keep,
+            .orNone(.duration(.seconds(3600)...(.seconds(3650 * 86400)), orZero: true, "from 1h to 3650d"), .zero)),
+        ConfigurationKey(
+            "recording.maxBytes", \.recording.files.maxBytes, .orNone(.byteCount(0...(1 << 50)), 0)),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
         ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),
@@ -216,6 +228,28 @@ enum ConfigurationSchema {
 
     private static let path = ConfigurationRule<String>.text("the path of a folder") {
         !$0.isEmpty && !$0.utf8.contains(0)
+    }
+
+    /// The program of `recording.onFinished` with its arguments, up to a command line of 64 KiB.
+    private static let deliveryCommand = ConfigurationRule<[String]>(
+        allowed:
+            "a list of a program and its arguments such as [rclone, copyto, \"{file}\", \"remote:bucket/{id}.mp4\"]",
+        isList: true,
+        explain: { raw in DeliveryCommand.fault(of: words(raw) ?? []) },
+        read: { raw in
+            guard let words = words(raw), words.count <= 256, words.reduce(0, { $0 + $1.utf8.count }) <= 64 << 10,
+                !words.contains(where: { $0.utf8.contains(0) }), DeliveryCommand.fault(of: words) == nil
+            else { return nil }
+            return words
+        })
+
+    private static func words(_ raw: RawSetting) -> [String]? {
+        guard case .list(let items) = raw else { return nil }
+        let words = items.compactMap { item -> String? in
+            guard case .scalar(let text, _) = item else { return nil }
+            return text
+        }
+        return words.count == items.count ? words : nil
     }
 
     private static let origin = ConfigurationRule<String>.text("an origin") { text in

@@ -1,4 +1,5 @@
 import Conference
+import Recording
 
 /// The types of events in the OpenAPI document: its section `webhooks`, with an example of each.
 enum EventDescription {
@@ -60,6 +61,10 @@ extension ServerEvent.Kind {
         case .recordingFinished: "The file of a recording is complete"
         case .recordingFailed: "A recording has ended before it should; what was recorded is in its file"
         case .recordingRecovered: "A recording that a crash left open was repaired, as its state says"
+        case .recordingDelivered: "recording.onFinished has taken a recording, to delivery.location"
+        case .recordingDeliveryFailed:
+            "A run of recording.onFinished has failed, as delivery.message says; delivery.state is failed where none follows"
+        case .recordingRemoved: "A recording was removed by recording.keep (age) or recording.maxBytes (size)"
         case .overloadChanged: "The server saves work at another level than before: 0 none, 4 new rooms are refused"
         case .speakerChanged: "Another participant speaks, or nobody (null); only where asked for"
         case .layoutChanged: "What everyone sees in one of the room's views has another layout; only where asked for"
@@ -78,8 +83,17 @@ extension ServerEvent.Happening {
         case .participantJoined, .participantUpdated: Schema.ref("Participant")
         case .participantLeft: ["allOf": [Schema.ref("Participant"), reason]]
         case .recordingStarted, .recordingPaused, .recordingResumed, .recordingFinished, .recordingFailed,
-            .recordingRecovered:
+            .recordingRecovered, .recordingDelivered, .recordingDeliveryFailed:
             Schema.ref("Recording")
+        case .recordingRemoved:
+            [
+                "allOf": [
+                    Schema.ref("Recording"),
+                    Schema.object(
+                        ["reason": Schema.choice(RecordingRetention.Reason.allCases.map(\.rawValue))],
+                        required: ["reason"]),
+                ]
+            ]
         case .overloadChanged:
             Schema.object(
                 ["level": Schema.integer(0...4), "refusesRooms": Schema.boolean], required: ["level", "refusesRooms"])

@@ -1,5 +1,6 @@
 import Conference
 import Foundation
+import Recording
 
 extension Shared<ServerEvent> {
     /// The event's JSON, encoded once for all readers.
@@ -36,6 +37,9 @@ extension ServerEvent.Happening {
             .recordingFinished(let info), .recordingFailed(let info), .recordingRecovered(let info):
             // Names of participants are not for all who may know of a recording.
             info.withoutTracks.json
+        case .recordingDelivered(let info), .recordingDeliveryFailed(let info): info.jsonForReaders
+        case .recordingRemoved(let info, let reason):
+            info.jsonForReaders.with("reason", .string(reason.rawValue))
         case .overloadChanged(let overload):
             ["level": .integer(overload.level), "refusesRooms": .bool(overload.refusesRooms)]
         case .speakerChanged(let id): ["participant": id.map { .string($0) } ?? .null]

@@ -19,6 +19,8 @@ struct EventStream: Sendable {
     let mayReadPrivate: @Sendable () async -> Bool
     /// What exists now: the data of `reset`.
     let state: @Sendable () async -> JSONValue
+    /// Whether the reader may see events with what only readers of recordings may know; asked likewise.
+    var mayReadRecordings: @Sendable () async -> Bool = { false }
     var timing = Timing()
 
     struct Timing: Sendable {
@@ -86,7 +88,14 @@ struct EventStream: Sendable {
         var mayRead = true
         if passing.contains(where: \.event.isPrivate) { mayRead = await mayReadPrivate() }
         var bytes = ByteBuffer()
-        for event in passing where mayRead || !event.event.isPrivate {
+        var mayReadRecordings = true
+        if passing.contains(where: \.event.happening.saysWhereRecordingsGo) {
+            mayReadRecordings = await self.mayReadRecordings()
+        }
+        for event in passing
+        where (mayRead || !event.event.isPrivate)
+            && (mayReadRecordings || !event.event.happening.saysWhereRecordingsGo)
+        {
             bytes.writeEvent(EventID(epoch: bus.epoch, sequence: event.event.sequence), event.text(bus.epoch))
         }
         if bytes.readableBytes > 0 { try await writer.write(bytes) }

@@ -145,6 +145,19 @@ extension RecordingTrack {
     }
 }
 
+extension RecordingInfo {
+    /// For those who may read recordings: with what the delivery's program wrote.
+    var jsonForReaders: JSONValue { delivery.map { json.with("delivery", $0.json) } ?? json }
+}
+
+extension RecordingDelivery {
+    fileprivate var json: JSONValue {
+        .object(
+            ["state": .string(state.rawValue), "attempts": .integer(attempts)],
+            where: ["location": location.map { .string($0) }, "message": message.map { .string($0) }])
+    }
+}
+
 extension RecordingPart {
     fileprivate var json: JSONValue {
         .object(

@@ -129,6 +129,8 @@ final class FakeConference: ConferenceService {
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
 
+    func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo { try change(id, to: .finished) }
+
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         var recording = try change(id, to: .finished)
         recording.duration = .milliseconds(2500)

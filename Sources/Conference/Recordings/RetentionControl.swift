@@ -1,0 +1,98 @@
+import Basics
+import Foundation
+import Logging
+import Recording
+
+/// Removes old recordings by `recording.keep` and `recording.maxBytes`, in small steps on the disk's queue, so that the
+/// start of a recording in between does not wait.
+final class RetentionControl: Sendable {
+    private let logger: Logger
+    private let events: EventBus
+    private let state: Guarded<State>
+
+    private struct State {
+        var retention: RecordingRetention
+        /// What is still to be removed of the latest choice.
+        var chosen: [(id: String, reason: RecordingRetention.Reason)] = []
+        var isWorking = false
+        var removed: [RecordingRetention.Reason: Int] = [:]
+        var undelivered = 0
+    }
+
+    /// The most files that one step removes.
+    private static let filesOfStep = 16
+
+    init(_ configuration: ConferenceConfiguration.Recording, logger: Logger, events: EventBus) {
+        self.logger = logger
+        self.events = events
+        let retention = RecordingRetention(
+            keep: configuration.keep, maxBytes: configuration.maxBytes,
+            needsDelivery: !configuration.onFinished.isEmpty)
+        state = Guarded(State(retention: retention))
+    }
+
+    /// Looks what is to be removed, unless the latest look is still being worked on.
+    func look(_ control: RecordingControl) {
+        let begins = state.withLock { state in
+            defer { state.isWorking = true }
+            return !state.isWorking && state.retention.isOn
+        }
+        guard begins else { return }
+        control.later { [self] in choose(control) }
+    }
+
+    private func choose(_ control: RecordingControl) {
+        guard let catalogue = control.catalogue else { return state.withLock { $0.isWorking = false } }
+        let alive = control.alive
+        var retention = state.withLock { $0.retention }
+        let choice = retention.choose(
+            from: catalogue.list().reversed(), at: Date(), isBusy: { alive[$0] != nil }, size: catalogue.size)
+        let isNew = state.withLock { state in
+            defer { state.undelivered = choice.undelivered }
+            (state.retention, state.chosen) = (retention, choice.removed)
+            return choice.undelivered > state.undelivered
+        }
+        if isNew {
+            logger.warning(
+                "\(choice.undelivered) recordings would be removed by recording.keep or recording.maxBytes, but stay since they are not delivered"
+            )
+        }
+        if !choice.removed.isEmpty { return control.later { [self] in remove(control, catalogue) } }
+        if choice.isPartial { return control.later { [self] in choose(control) } }
+        state.withLock { $0.isWorking = false }
+    }
+
+    private func remove(_ control: RecordingControl, _ catalogue: RecordingCatalogue) {
+        guard let next = state.withLock({ $0.chosen.first }) else {
+            return state.withLock { $0.isWorking = false }
+        }
+        // A delivery may have been ordered anew since the choice.
+        let entry = catalogue.entry(next.id)
+        if let entry, !(entry.delivery?.isOpen ?? false && state.withLock { $0.retention.needsDelivery }) {
+            guard catalogue.delete(entry, atMost: Self.filesOfStep) else {
+                return control.later { [self] in remove(control, catalogue) }
+            }
+            logger.notice(
+                "recording removed", metadata: ["recording": "\(entry.id)", "reason": "\(next.reason.rawValue)"])
+            events.publish(.recordingRemoved(RecordingInfo(entry), next.reason), room: entry.room)
+            state.withLock { $0.removed[next.reason, default: 0] += 1 }
+        }
+        state.withLock { _ = $0.chosen.removeFirst() }
+        control.later { [self] in remove(control, catalogue) }
+    }
+
+    var samples: [MetricSample] {
+        let (removed, undelivered) = state.withLock { ($0.removed, $0.undelivered) }
+        return [
+            MetricSample(
+                "tessera_recordings_kept_undelivered",
+                "Recordings that stay beyond recording.keep or recording.maxBytes since they are not delivered.",
+                .gauge, Double(undelivered))
+        ]
+            + RecordingRetention.Reason.allCases.map { reason in
+                MetricSample(
+                    "tessera_recordings_removed_total", "Recordings that were removed.", .counter,
+                    Double(removed[reason] ?? 0), labels: ["reason": reason.rawValue])
+            }
+    }
+}
