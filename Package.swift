@@ -76,18 +76,21 @@ let package = Package(
             name: "Mixing", dependencies: ["Basics", "Codecs", "CLayouts", "CPango", "CYUV"], swiftSettings: strict),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
+            name: "Streaming", dependencies: ["Basics", "Threads", "Codecs", "CFFmpeg"], swiftSettings: strict),
+        .target(
             name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"],
             swiftSettings: strict),
         .target(
             name: "Conference",
             dependencies: [
                 "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording",
+                "Streaming",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "Threads", "RoomMedia", "Conference", "CWeb",
+                "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "CWeb",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -145,16 +148,18 @@ let package = Package(
         .testTarget(
             name: "RecordingTests", dependencies: ["TestSupport", "Recording", "Codecs"], swiftSettings: strict),
         .testTarget(
+            name: "StreamingTests", dependencies: ["TestSupport", "Streaming", "Codecs"], swiftSettings: strict),
+        .testTarget(
             name: "RoomMediaTests", dependencies: ["TestSupport", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
         .testTarget(
             name: "ConferenceTests",
-            dependencies: ["TestSupport", "Conference", "RoomMedia", "Peer", "Simulation", "Threads"],
+            dependencies: ["TestSupport", "Conference", "Streaming", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference",
+                "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference", "Streaming",
                 .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["TestSupport", "Call", "Peer"], swiftSettings: strict),

@@ -106,6 +106,9 @@ static const unsigned char side_js[] = {
 static const unsigned char recordings_js[] = {
 #embed "../Gateway/Web/recordings.js"
 };
+static const unsigned char streaming_js[] = {
+#embed "../Gateway/Web/streaming.js"
+};
 static const unsigned char timeline_js[] = {
 #embed "../Gateway/Web/timeline.js"
 };
@@ -174,6 +177,7 @@ static const struct web_asset assets[] = {
     ASSET("show.js", show_js),
     ASSET("side.js", side_js),
     ASSET("recordings.js", recordings_js),
+    ASSET("streaming.js", streaming_js),
     ASSET("timeline.js", timeline_js),
     ASSET("unrecorded.js", unrecorded_js),
     ASSET("consent.js", consent_js),

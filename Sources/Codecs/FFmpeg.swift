@@ -2,8 +2,8 @@ import CFFmpeg
 
 /// The parts that all wrappers of FFmpeg share: they switch off its log and check its return codes.
 enum FFmpeg {
-    /// Evaluated once, before the first use of the library.
-    static let silenced: Void = cffmpeg_silence()
+    /// Evaluated before each use of the library.
+    static var silenced: Void { FFmpegLog.silence() }
 
     /// The library's text for a return code.
     static func reason(_ code: Int32) -> String {

@@ -24,6 +24,7 @@ public final class Conference: Sendable {
     let seats: SeatService
     let peers: PeerService
     let recordingService: RecordingService
+    let streamService: StreamService
     let chat: ChatService
     let moderation: ModerationService
     let waiting: WaitingService
@@ -82,6 +83,8 @@ public final class Conference: Sendable {
             configuration, control: recordings, rooms: roomService, thread: control, statistics: statistics,
             logger: logger,
             log: log)
+        streamService = StreamService(
+            configuration, rooms: roomService, thread: control, statistics: statistics, log: log)
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
         chat = ChatService(
             configuration, rooms: roomService, peers: media.peers, control: control,
@@ -120,6 +123,7 @@ public final class Conference: Sendable {
             Task {
                 await withTaskGroup(of: Void.self) { stops in
                     stops.addTask { [self] in await recordingService.control.deliveries.drain() }
+                    stops.addTask { [self] in await streamService.endAll() }
                     for recording in running { stops.addTask { [self] in _ = try? await stopRecording(recording.id) } }
                 }
                 once.resume(())
@@ -149,6 +153,7 @@ public final class Conference: Sendable {
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
         recordingService.watch(at: now)
+        streamService.watch(at: now)
         if configuration.savesWorkWhenOverloaded, statistics.startIfDue(.overload, every: .seconds(1), at: now),
             let level = media.overload.evaluate(at: now)
         {

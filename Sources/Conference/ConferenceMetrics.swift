@@ -82,7 +82,7 @@ extension Conference {
                 "tessera_room_engines_running",
                 "Rooms whose media runs since a peer, a recording or a snapshot takes its output.", .gauge,
                 Double(engines.count(where: \.isRunning))))
-        samples += recordingService.control.samples + chat.pictures.samples
+        samples += streamService.samples + recordingService.control.samples + chat.pictures.samples
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(

@@ -67,6 +67,7 @@ struct Endpoints: Sendable {
         table.addRecordings(
             conference, links: links, downloads: downloads, publicURL: configuration.http.publicURL)
         table.addMeeting(conference, links: links)
+        table.addStreams(conference)
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
         table.addAvatars(conference, policy: access)

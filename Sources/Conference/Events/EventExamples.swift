@@ -1,6 +1,7 @@
 import Foundation
 import Recording
 import RoomMedia
+import Streaming
 
 extension ServerEvent {
     /// One event of each kind, for the description of the API.
@@ -32,6 +33,7 @@ extension ServerEvent {
         happenings += deliveries(of: recording) + [.recordingRemoved(recording, .age)]
         (recording.state, recording.failure) = (.failed, "The disk is full.")
         happenings.append(.recordingFailed(recording))
+        happenings += streams(from: start)
         return happenings.enumerated().map { index, happening in
             let isServers = happening.kind == .overloadChanged
             return ServerEvent(
@@ -50,5 +52,21 @@ extension ServerEvent {
         delivery.succeed(location: "s3:meetings/weekly/\(recording.id).mp4")
         recording.delivery = delivery
         return [.recordingDelivered(recording), failed]
+    }
+
+    private static func streams(from start: Date) -> [ServerEvent.Happening] {
+        var stream = StreamInfo(
+            id: "q2xk7hfa93mp", room: "weekly", url: "rtmp://live.example/app/…", view: "main",
+            keyframeInterval: .seconds(2), startedAt: start)
+        var happenings: [ServerEvent.Happening] = [.streamStarted(stream)]
+        stream.state = .live
+        happenings.append(.streamLive(stream))
+        (stream.bytes, stream.dropped) = (11_534_336, 12)
+        stream.state = .retrying(since: start + 60, attempts: 1, reason: "Broken pipe")
+        happenings.append(.streamRetrying(stream))
+        stream.state = .failed(reason: "Connection refused")
+        happenings.append(.streamFailed(stream))
+        stream.state = .ended
+        return happenings + [.streamEnded(stream)]
     }
 }

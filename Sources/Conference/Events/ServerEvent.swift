@@ -35,6 +35,13 @@ public struct ServerEvent: Sendable {
         case recordingDeliveryFailed(RecordingInfo)
         /// By its age, or for the space of others.
         case recordingRemoved(RecordingInfo, RecordingRetention.Reason)
+        case streamStarted(StreamInfo)
+        /// The other server takes it.
+        case streamLive(StreamInfo)
+        /// The connection is lost, and is tried again.
+        case streamRetrying(StreamInfo)
+        case streamEnded(StreamInfo)
+        case streamFailed(StreamInfo)
         /// The server saves work, or does not any more.
         case overloadChanged(Overload)
         case speakerChanged(String?)
@@ -70,6 +77,8 @@ public struct ServerEvent: Sendable {
         case recordingFailed = "recording.failed", recordingRecovered = "recording.recovered"
         case recordingDelivered = "recording.delivered", recordingDeliveryFailed = "recording.delivery_failed"
         case recordingRemoved = "recording.removed"
+        case streamStarted = "stream.started", streamLive = "stream.live", streamRetrying = "stream.retrying"
+        case streamEnded = "stream.ended", streamFailed = "stream.failed"
         case overloadChanged = "overload.changed"
         case speakerChanged = "speaker.changed", layoutChanged = "layout.changed", chat
 
@@ -114,6 +123,11 @@ extension ServerEvent.Happening {
         case .recordingDelivered: .recordingDelivered
         case .recordingDeliveryFailed: .recordingDeliveryFailed
         case .recordingRemoved: .recordingRemoved
+        case .streamStarted: .streamStarted
+        case .streamLive: .streamLive
+        case .streamRetrying: .streamRetrying
+        case .streamEnded: .streamEnded
+        case .streamFailed: .streamFailed
         case .overloadChanged: .overloadChanged
         case .speakerChanged: .speakerChanged
         case .layoutChanged: .layoutChanged

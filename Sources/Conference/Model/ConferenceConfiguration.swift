@@ -8,6 +8,7 @@ public struct ConferenceConfiguration: Sendable {
     public var video = Video()
     public var audio = Audio()
     public var recording = Recording()
+    public var streams = Streams()
     public var pictures = Pictures()
     public var limits = Limits()
     /// The directory of stored avatars; created with the first of them.

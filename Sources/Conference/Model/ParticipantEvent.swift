@@ -14,6 +14,8 @@ public enum ParticipantEvent: Hashable, Sendable {
     /// nil: the room is not recorded any more.
     /// The one that clients of a single recording are shown, and all that run or are paused.
     case recording(RecordingInfo?, all: [RecordingInfo] = [])
+    /// Whether the room is streamed to another server.
+    case streaming(Bool)
     /// A message of the chat, also one of the participant itself. Not for those who joined with a `chatChannel`.
     case chat(ChatMessage)
     /// The participant's own role has changed.

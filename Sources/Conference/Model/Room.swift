@@ -23,6 +23,8 @@ struct Room: Sendable {
     private(set) var waiting = WaitingList()
     /// Those that run or are paused, in the order of their starts.
     var recordings: [RecordingInfo] = []
+    /// Whether the room is streamed to another server.
+    var isStreamed = false
     private var joins = 0
     /// How many times somebody began to present while nobody else did.
     private(set) var presentings = 0
@@ -524,6 +526,7 @@ extension Room {
         var events: [ParticipantEvent] = []
         if old.speaker != speaker { events.append(.speaker(speaker)) }
         if old.recordings != recordings { events.append(.recording(recordings.shown, all: recordings)) }
+        if old.isStreamed != isStreamed { events.append(.streaming(isStreamed)) }
         if old.settings.access != settings.access { events.append(.access(settings.access)) }
         return events
     }

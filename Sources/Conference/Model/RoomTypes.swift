@@ -104,6 +104,8 @@ public struct RoomInfo: Sendable {
     public var recording: RecordingInfo? { recordings.shown }
     /// The time that a recording of this room would begin before its start.
     public var preRoll: Duration = .zero
+    /// Whether the room is streamed to another server.
+    public var isStreamed = false
     public var createdAt: Date
     /// The name of the chosen layout, as in `settings.layout`.
     public var layout: String { settings.layout }

@@ -80,7 +80,7 @@ final class EventCounters: Sendable {
 
 extension ParticipantEvent {
     fileprivate enum StateKind {
-        case participants, tiles, speaker, layout, recording, role, access, waiting, link, connection
+        case participants, tiles, speaker, layout, recording, streaming, role, access, waiting, link, connection
     }
 
     /// The state that the event reports; nil: the event reports an occurrence.
@@ -91,6 +91,7 @@ extension ParticipantEvent {
         case .speaker: .speaker
         case .layout: .layout
         case .recording: .recording
+        case .streaming: .streaming
         case .role: .role
         case .access: .access
         case .waiting: .waiting

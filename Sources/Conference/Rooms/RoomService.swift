@@ -83,6 +83,7 @@ final class RoomService: Sendable {
         for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
         for recording in last.running { recordings.finish(recording) }
+        for stream in last.streams.running { stream.finish() }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
     }

@@ -45,6 +45,7 @@ struct RoomSlot {
     var preRolls = 0
     var history = ChatHistory()
     var recordings = MeetingRecordings()
+    var streams = RoomStreams()
     /// The limits that senders were last asked to keep.
     var limits: [String: SenderLimits] = [:]
     /// The tiles of each view, as last announced.
@@ -75,11 +76,12 @@ struct RoomSlot {
         return running.remove(at: index)
     }
 
-    /// The views that somebody takes: members, recordings, snapshots.
+    /// The views that somebody takes: members, recordings, streams, snapshots.
     var usedViews: Set<ViewID> {
         var used = Set(room.views.values).union(snapshots.keys)
         used.formUnion(running.compactMap(\.view))
         if let preRoll { used.insert(preRoll.view) }
+        used.formUnion(streams.views)
         return used
     }
 
@@ -126,6 +128,10 @@ struct RoomSlot {
                 "The size, the frame rate and the renditions of view “\(view)” cannot change while it is recorded: stop the recording first."
             )
         }
+        // A stream follows its view to another size.
+        if let view = streams.views.first(where: { !changed.settings.hasView($0.name) }) {
+            throw .conflict("View “\(view.name)” is being streamed: end the stream first.")
+        }
         room = changed
     }
 
@@ -143,7 +149,7 @@ struct RoomSlot {
             tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
             views: views, recordings: running.map(\.info.withoutTracks),
-            preRoll: preRoll?.length ?? .zero, createdAt: room.createdAt)
+            preRoll: preRoll?.length ?? .zero, isStreamed: room.isStreamed, createdAt: room.createdAt)
     }
 
     private var views: [ViewInfo] {

@@ -12,6 +12,8 @@ final class RoomLog: Sendable {
     private let failures = LogAllowance(perSecond: 2, atOnce: 20, at: MonotonicClock.now())
     private let recordings = LogAllowance(perSecond: 5, atOnce: 50, at: MonotonicClock.now())
 
+    private let streams = LogAllowance(perSecond: 5, atOnce: 50, at: MonotonicClock.now())
+
     init(_ logger: Logger) { self.logger = logger }
 
     private func write(
@@ -61,6 +63,11 @@ final class RoomLog: Sendable {
         var metadata: Logger.Metadata = [:]
         if let participant { metadata["participant"] = "\(participant)" }
         write(.notice, "recording refused: \(error)", recordings, room: room, metadata)
+    }
+
+    /// - Parameter text: has no credentials of the stream's URL.
+    func stream(_ info: StreamInfo, _ text: String, _ level: Logger.Level = .info) {
+        write(level, text, streams, room: info.room, ["stream": "\(info.id)"])
     }
 
     func recordingEnded(_ info: RecordingInfo) {

@@ -25,7 +25,7 @@ enum OpenAPI {
             ],
             "paths": .object(paths), "webhooks": .object(EventDescription.webhooks),
             "components": [
-                "schemas": .object(schemas),
+                "schemas": .object(schemas.merging(streamSchemas) { first, _ in first }),
                 "securitySchemes": [
                     "adminToken": [
                         "type": "http", "scheme": "bearer",
@@ -156,6 +156,7 @@ enum OpenAPI {
                 "views": Schema.list(of: Schema.ref("View")),
                 "recording": Schema.orNull(Schema.ref("Recording")),
                 "recordings": Schema.list(of: Schema.ref("Recording")),
+                "streaming": ["type": "boolean", "description": "Whether the room is streamed to another server."],
                 "preRoll": [
                     "type": "number",
                     "description": "The seconds that are kept now, and with which a recording would begin; 0: none.",

@@ -15,6 +15,7 @@ extension ConferenceConfiguration {
         video = settings.video
         audio = settings.audio.mix
         recording = settings.recording.files
+        streams = settings.streams
         pictures.directory = settings.doors.directory + "/pictures"
         avatarsDirectory = settings.doors.directory + "/avatars"
         pictures.maxBytes = settings.doors.pictureBytes

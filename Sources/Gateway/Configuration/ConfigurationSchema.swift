@@ -3,6 +3,7 @@ import Conference
 import NIOCore
 import Recording
 import RoomMedia
+import Streaming
 
 /// One key: its path, its allowed values, and the property that takes its value.
 struct ConfigurationKey: Sendable {
@@ -140,6 +141,21 @@ enum ConfigurationSchema {
             .orNone(.duration(.seconds(3600)...(.seconds(3650 * 86400)), orZero: true, "from 1h to 3650d"), .zero)),
         ConfigurationKey(
             "recording.maxBytes", \.recording.files.maxBytes, .orNone(.byteCount(0...(1 << 50)), 0)),
+        ConfigurationKey(
+            "streams.schemes", \.streams.schemes, .list(of: .choice, "a list of rtmp, rtmps and srt", count: 0...3)),
+        ConfigurationKey(
+            "streams.hosts", \.streams.hosts,
+            .list(
+                of: hostPattern, "a list of hosts such as live.example, *.live.example, 10.1.0.0/16 or *",
+                count: 0...256)),
+        ConfigurationKey(
+            "streams.keyframeInterval", \.streams.keyframeInterval,
+            .duration(StreamRequest.keyframeIntervals, "from 500ms to 10s")),
+        ConfigurationKey("streams.minimumFrameRate", \.streams.minimumFrameRate, .integer(1...60)),
+        ConfigurationKey("streams.maxPerRoom", \.streams.maxPerRoom, .integer(0...16)),
+        ConfigurationKey(
+            "streams.retryFor", \.streams.retryFor, .duration(.zero...(.seconds(86400)), "at most 24h")),
+        ConfigurationKey("streams.authorities", \.streams.authorities, .text("the path of a PEM file")),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
         ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),
@@ -263,6 +279,11 @@ enum ConfigurationSchema {
             return nil
         }
         return host
+    }
+
+    private static let hostPattern = ConfigurationRule<HostPattern>(allowed: "a host, an address or a network") { raw in
+        guard case .scalar(let text, _) = raw else { return nil }
+        return HostPattern(text)
     }
 
     private static let publicURL = ConfigurationRule<String>(

@@ -14,6 +14,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var video = Video()
     public var audio = Audio()
     public var recording = Recording()
+    public var streams = ConferenceConfiguration.Streams()
     public var auth = Auth()
     public var layouts = Layouts()
     public var doors = Doors()

@@ -65,6 +65,11 @@ extension ServerEvent.Kind {
         case .recordingDeliveryFailed:
             "A run of recording.onFinished has failed, as delivery.message says; delivery.state is failed where none follows"
         case .recordingRemoved: "A recording was removed by recording.keep (age) or recording.maxBytes (size)"
+        case .streamStarted: "A stream of a room to another server has been started"
+        case .streamLive: "The other server takes a stream, for the first time or again"
+        case .streamRetrying: "The connection of a stream is lost, or cannot be made yet, and is tried again"
+        case .streamEnded: "A stream has ended in order"
+        case .streamFailed: "A stream is over: its server was away for too long, or refuses it for good"
         case .overloadChanged: "The server saves work at another level than before: 0 none, 4 new rooms are refused"
         case .speakerChanged: "Another participant speaks, or nobody (null); only where asked for"
         case .layoutChanged: "What everyone sees in one of the room's views has another layout; only where asked for"
@@ -94,6 +99,7 @@ extension ServerEvent.Happening {
                         required: ["reason"]),
                 ]
             ]
+        case .streamStarted, .streamLive, .streamRetrying, .streamEnded, .streamFailed: Schema.ref("StreamOut")
         case .overloadChanged:
             Schema.object(
                 ["level": Schema.integer(0...4), "refusesRooms": Schema.boolean], required: ["level", "refusesRooms"])

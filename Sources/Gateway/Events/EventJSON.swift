@@ -40,6 +40,9 @@ extension ServerEvent.Happening {
         case .recordingDelivered(let info), .recordingDeliveryFailed(let info): info.jsonForReaders
         case .recordingRemoved(let info, let reason):
             info.jsonForReaders.with("reason", .string(reason.rawValue))
+        case .streamStarted(let info), .streamLive(let info), .streamRetrying(let info), .streamEnded(let info),
+            .streamFailed(let info):
+            info.json
         case .overloadChanged(let overload):
             ["level": .integer(overload.level), "refusesRooms": .bool(overload.refusesRooms)]
         case .speakerChanged(let id): ["participant": id.map { .string($0) } ?? .null]

@@ -47,7 +47,7 @@ extension ErrorCode {
         case .badMessage, .badRequest, .badSDP: .badRequest
         case .unauthorized, .pinRequired, .wrongPIN: .unauthorized
         case .forbidden, .refused: .forbidden
-        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .viewNotFound,
+        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .streamNotFound, .viewNotFound,
             .sessionNotFound, .unknownLayout:
             .notFound
         case .methodNotAllowed: .methodNotAllowed

@@ -74,6 +74,8 @@ struct Welcome: Sendable, Equatable {
     var recording: RecordingInfo?
     /// All that run or are paused.
     var recordings: [RecordingInfo] = []
+    /// Whether the room is streamed to another server.
+    var isStreamed = false
     var access = RoomAccess()
     /// No recording runs yet, but this join starts one.
     var willRecord = false
@@ -96,7 +98,7 @@ struct Welcome: Sendable, Equatable {
                 "layout": .string(shown.name), "view": .string(shown.view), "scope": .string(shown.scope.rawValue),
                 "pin": .array(shown.pins.map { .string($0) }), "views": .array(views.map { .string($0) }),
                 "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
-                "chat": .array(chat.map(\.message)),
+                "streaming": .bool(isStreamed), "chat": .array(chat.map(\.message)),
                 "settings": .object(access.members),
             ],
             where: [
@@ -117,7 +119,7 @@ extension Welcome {
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
-            recording: running.shown, recordings: running, access: seat.access,
+            recording: running.shown, recordings: running, isStreamed: seat.isStreamed, access: seat.access,
             willRecord: willRecord, preRoll: seat.preRoll,
             chat: seat.chatHistory)
     }
@@ -129,6 +131,7 @@ extension Outbox.State {
     static let speaker = Self(name: "speaker")
     static let layout = Self(name: "layout")
     static let recording = Self(name: "recording")
+    static let streaming = Self(name: "streaming")
     static let link = Self(name: "line")
     static let role = Self(name: "role")
     static let access = Self(name: "room")
@@ -144,6 +147,7 @@ extension ParticipantEvent {
         case .speaker: .speaker
         case .layout: .layout
         case .recording: .recording
+        case .streaming: .streaming
         case .link: .link
         case .role: .role
         case .access: .access
@@ -183,6 +187,7 @@ extension ParticipantEvent {
             ]
         case .recording(let recording, let all):
             ["type": "recording", "recording": recording?.json ?? .null, "recordings": .array(all.map(\.json))]
+        case .streaming(let isStreamed): ["type": "streaming", "streaming": .bool(isStreamed)]
         case .chat(let chat): chat.message
         case .role(let role): ["type": "role", "role": .string(role.rawValue)]
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })

@@ -273,7 +273,7 @@ struct SignallingSession: Sendable {
         }
         switch shared.event {
         case .participants(let update): return announced(update, shared)
-        case .tiles, .speaker, .layout, .recording, .chat, .link, .role, .access, .waiting, .muted, .asked:
+        case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted, .asked:
             return [.send(.event(shared))]
         case .connection: return []
         case .error(let error):
@@ -335,7 +335,8 @@ extension ErrorCode {
             .internalFailure:
             self
         case .roomNotFound: .forbidden
-        case .participantNotFound, .viewNotFound, .recordingNotFound, .recordingRunning, .recordingNotRunning,
+        case .participantNotFound, .viewNotFound, .recordingNotFound, .streamNotFound, .recordingRunning,
+            .recordingNotRunning,
             .layoutInUse, .conflict:
             .badMessage
         case .badLayout: .unknownLayout

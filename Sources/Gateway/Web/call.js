@@ -15,9 +15,9 @@ const PATIENCE = 10;
 /// Events, `detail` in brackets:
 /// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `room` (settings), `waitingPeople`, `chat` (message),
+/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `streaming`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
-/// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
+/// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
 export class Call extends EventTarget {
@@ -40,6 +40,8 @@ export class Call extends EventTarget {
     [this.view, this.views] = ['main', []];
     /// The seconds before its start that a recording has too; 0: none are kept.
     this.preRoll = 0;
+    /// Whether the room is streamed to another server.
+    this.streaming = false;
     /// {locked, layoutLocked, admit, pin}; empty on a server that has no such settings.
     this.settings = {};
     /// full; less: a small picture; audio: none.
@@ -83,6 +85,7 @@ export class Call extends EventTarget {
       const one = message.recording === undefined ? message : message.recording;
       this.recordingChanged(one, message.recordings);
     });
+    on('streaming', message => this.streamingChanged(message.streaming));
     on('chat', message => this.emit('chat', message));
     on('line', message => { if (this.line) this.line.server = message; });
     on('room', ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); });
@@ -116,6 +119,7 @@ export class Call extends EventTarget {
     this.role = message.you.role ?? this.role;
     this.preRoll = message.preRoll ?? 0;
     this.recordingChanged(message.recording, message.recordings);
+    this.streamingChanged(message.streaming);
     this.emit('connection', 'connected');
     const isNew = !this.connection;
     if (!message.resumed || isNew) await this.begin(message, isNew);
@@ -126,7 +130,7 @@ export class Call extends EventTarget {
   async begin(message, isNew) {
     // The audience has nothing to send until it comes on stage, and then chooses when.
     if (this.isViewer) await this.sending.close();
-    const mustAsk = isNew && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord || message.preRoll);
+    const mustAsk = isNew && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord || message.preRoll || message.streaming);
     if (mustAsk) this.sending.hold();
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);
@@ -262,6 +266,11 @@ export class Call extends EventTarget {
     this.recordings = all ?? (state ? [state] : []);
     this.recording = state && ['recording', 'paused'].includes(state.state) ? state : null;
     this.emit('recording');
+  }
+
+  streamingChanged(isStreamed) {
+    this.streaming = Boolean(isStreamed);
+    this.emit('streaming');
   }
 
   waitingChanged(people) {

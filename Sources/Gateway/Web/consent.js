@@ -1,4 +1,4 @@
-// Tells those who join that the call is recorded, or kept for a recording that may start, before anything of theirs is sent.
+// Tells those who join that the call is recorded or streamed, or kept for a recording that may start, before anything of theirs is sent.
 
 import { choose } from '/assets/unrecorded.js';
 import { t } from '/assets/words.js';
@@ -8,12 +8,15 @@ const $ = id => document.getElementById(id);
 /// Asks who joined without the lobby's sign; nothing is sent until the answer.
 export function askConsent(call) {
   const dialog = $('consent');
-  let wasRecorded = Boolean(call.recording);
-  call.addEventListener('recording', () => {
-    if (wasRecorded && !call.recording && !call.preRoll && dialog.open) dialog.close('send');
+  const isTaken = () => Boolean(call.recording || call.streaming);
+  let wasTaken = isTaken();
+  const changed = () => {
+    if (wasTaken && !isTaken() && !call.preRoll && dialog.open) dialog.close('send');
     explain(call);
-    wasRecorded = Boolean(call.recording);
-  });
+    wasTaken = isTaken();
+  };
+  call.addEventListener('recording', changed);
+  call.addEventListener('streaming', changed);
   dialog.returnValue = '';
   dialog.onclose = () => {
     if (dialog.returnValue === 'leave') call.leave();
@@ -29,8 +32,8 @@ export function askConsent(call) {
   $('consent-title').focus();
 }
 
-function explain({ recording, preRoll }) {
-  const words = !recording && preRoll ? 'kept' : 'now';
+function explain({ recording, preRoll, streaming }) {
+  const words = streaming ? (recording ? 'both' : 'live') : !recording && preRoll ? 'kept' : 'now';
   $('consent-title').textContent = t(`consent.title.${words}`, { seconds: preRoll });
   $('consent-text').textContent = t(`consent.text.${words}`);
 }

@@ -20,6 +20,7 @@ import { applySettings, bindSettings } from '/assets/settings.js';
 import { showCall } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
+import { followStreaming } from '/assets/streaming.js';
 import { Call, Sending } from '/assets/tessera.js';
 import { bindPushToTalk, MutedSpeech } from '/assets/voice.js';
 import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
@@ -43,7 +44,7 @@ function openLobby() {
 
 // ---- From the lobby to the end
 
-/// `isTold`: the user knows that the call is recorded.
+/// `isTold`: the user knows that the call is recorded or streamed.
 function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
@@ -56,6 +57,7 @@ function join(room, name, pin, isTold) {
   call.addEventListener('consent', () => askConsent(call));
   call.addEventListener('ended', ({ detail }) => ended(detail));
   followRecording(call);
+  followStreaming(call);
   shown = showCall(call);
 }
 

@@ -1,4 +1,4 @@
-// The room as the lobby shows it: who is in, and whether it is being recorded or kept.
+// The room as the lobby shows it: who is in, and whether it is being recorded, streamed or kept.
 
 import * as address from '/assets/address.js';
 import { t } from '/assets/words.js';
@@ -26,7 +26,7 @@ export function watchRoom(delay = 0) {
 
 export const roomTyped = () => watchRoom(TYPING);
 
-/// Whether the lobby says that this room is being recorded or kept.
+/// Whether the lobby says that this room is being recorded, streamed or kept.
 export const isToldOf = room => shown === room && !$('room-recorded').hidden;
 
 /// What the server tells of a room; {} where there is none yet, null where it tells nothing.
@@ -44,6 +44,7 @@ function show(info) {
   $('room-people').textContent = !info ? ''
     : !names.length ? t('room.empty')
       : more > 0 ? t('room.peopleMore', { names: names.slice(0, MAX_NAMES).join(', '), count: more }) : t('room.people', { names: names.join(', ') });
-  $('room-recorded').hidden = !info?.recording && !info?.preRoll;
-  $('room-recorded-text').textContent = info?.recording ? t('room.recorded') : t('room.kept', { seconds: info?.preRoll });
+  $('room-recorded').hidden = !info?.recording && !info?.preRoll && !info?.streaming;
+  $('room-recorded-text').textContent = info?.streaming ? t(info.recording ? 'room.recordedLive' : 'room.live')
+    : info?.recording ? t('room.recorded') : t('room.kept', { seconds: info?.preRoll });
 }

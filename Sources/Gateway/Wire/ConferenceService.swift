@@ -31,6 +31,11 @@ protocol ConferenceService: Sendable {
     func markRecording(_ id: String, _ text: String) throws(ConferenceError)
     func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String
 
+    func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo
+    func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo
+    func streams(of room: String) throws(ConferenceError) -> [StreamInfo]
+    func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo
+
     func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
@@ -94,6 +99,7 @@ protocol ConferenceSeat: MediaSeat {
     var participants: [ParticipantInfo] { get }
     /// Those that run or are paused, in the order of their starts.
     var runningRecordings: [RecordingInfo] { get }
+    var isStreamed: Bool { get }
     /// The time that a recording of the room would begin before its start.
     var preRoll: Duration { get }
     var access: RoomAccess { get }

@@ -55,6 +55,7 @@ extension ErrorCode {
             case .roomNotFound: .roomNotFound
             case .participantNotFound: .participantNotFound
             case .recordingNotFound: .recordingNotFound
+            case .streamNotFound: .streamNotFound
             case .roomFull: .roomFull
             case .roomLocked: .roomLocked
             case .pinRequired: .pinRequired

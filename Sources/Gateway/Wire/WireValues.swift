@@ -34,6 +34,7 @@ extension RoomInfo {
             "views": .array(hidesPeople ? [] : views.map(\.json)),
             "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
             "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
+            "streaming": .bool(isStreamed),
             "preRoll": .number(preRoll.inSeconds),
         ]
     }

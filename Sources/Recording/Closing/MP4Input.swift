@@ -1,4 +1,5 @@
 import CFFmpeg
+import Codecs
 import Glibc
 
 /// Reads the packets of a recording that may be cut off anywhere. Not Sendable: one owner.
@@ -17,7 +18,7 @@ final class MP4Input {
     init(path: String, format name: String = "mp4") throws(RecordingError) {
         self.path = path
         decodesInOrder = name == "matroska"
-        cffmpeg_silence()
+        FFmpegLog.silence()
         var format: UnsafeMutablePointer<AVFormatContext>?
         let result = avformat_open_input(&format, path, av_find_input_format(name), nil)
         guard result >= 0, let format else {

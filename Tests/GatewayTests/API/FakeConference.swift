@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Streaming
 
 @testable import Conference
 @testable import Gateway
@@ -138,6 +139,28 @@ final class FakeConference: ConferenceService {
         return recording
     }
 
+    private func stream(_ url: String) -> StreamInfo {
+        StreamInfo(
+            id: "str", room: "r", url: url, view: "main", keyframeInterval: .seconds(2),
+            startedAt: Date(timeIntervalSince1970: 0))
+    }
+
+    func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
+        note("stream \(request.url) \(request.view ?? "-") \(request.keyframeInterval.map { "\($0)" } ?? "-")")
+        return stream("rtmp://live.example/app/…")
+    }
+    func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
+        note("end stream \(id)")
+        return try stream(id, in: room)
+    }
+    func streams(of room: String) throws(ConferenceError) -> [StreamInfo] { [try stream("str", in: room)] }
+    func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
+        guard id == "str" else { throw .streamNotFound(id) }
+        var info = stream("rtmp://live.example/app/…")
+        info.state = .retrying(since: Date(timeIntervalSince1970: 60), attempts: 3, reason: "Connection refused")
+        return info
+    }
+
     func recordings(before id: String?, limit: Int) -> [RecordingInfo] {
         let finished = state.withLock { $0.finished }.map { recording($0, .finished) }
         let all = (state.withLock { $0.recording.map { [$0] } } ?? []) + finished
@@ -260,6 +283,7 @@ final class FakeConference: ConferenceService {
         let views = ["main", "portrait"]
         let participants: [ParticipantInfo] = []
         let runningRecordings: [RecordingInfo] = []
+        let isStreamed = false
         var preRoll: Duration { conference.state.withLock { $0.preRoll } }
         let access = RoomAccess()
         let startsRecording = false

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import RoomMedia
+import Streaming
 import Testing
 
 @testable import Conference
@@ -41,6 +42,7 @@ import Testing
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
             recording: { directory: r, start: onFirstJoin, segment: 10m, maxLength: 12h, maxSize: 20GiB, preRoll: 30s, container: mp4, audio: opus, minimumFree: 500MiB, startsPerMinute: 3, tracks: true, perRoom: 2 }
+            streams:   { schemes: [srt], hosts: [live.example, "*.cdn.example", 10.1.0.0/16], keyframeInterval: 1s, minimumFrameRate: 12, maxPerRoom: 2, retryFor: 1h, authorities: ca.pem }
             auth:      { mode: token, secret: "the secret of the portal, of 32 bytes", adminToken: "the administrator", issuer: i, audience: a }
             layouts:   { directory: l }
             doors:     { appRTC: false, webrtcDemo: false, socketIO: false, rawTCP: "" }
@@ -72,6 +74,10 @@ import Testing
         #expect(all.recording.files.minimumFree == 500 << 20)
         #expect(all.recording.files.maxLength == .seconds(12 * 3600) && all.recording.files.maxSize == 20 << 30)
         #expect(all.recording.files.preRoll == .seconds(30))
+        #expect(all.streams.schemes == [.srt] && all.streams.maxPerRoom == 2 && all.streams.retryFor == .seconds(3600))
+        #expect(all.streams.hosts.map(\.description) == ["live.example", "*.cdn.example", "10.1.0.0/16"])
+        #expect(all.streams.keyframeInterval == .seconds(1) && all.streams.minimumFrameRate == 12)
+        #expect(all.streams.authorities == "ca.pem")
         #expect(
             all.limits.connections == 100 && all.limits.conference.seatsPerAddress == 4
                 && all.limits.conference.loopShare == 0.5)
@@ -195,6 +201,8 @@ import Testing
         "video: {renditions: [{height: 720, bitrate: 1M}, {height: 720, bitrate: 2M}]}", "audio: {bitrate: 1k}",
         "audio: {bitrate: 1e5}",
         "recording: {segment: 1s}", "recording: {maxLength: 9s}", "recording: {maxSize: -1}",
+        "streams: {schemes: [http]}", "streams: {hosts: [\"a b\"]}", "streams: {hosts: [\"rtmp://a\"]}",
+        "streams: {keyframeInterval: 11s}", "streams: {maxPerRoom: 17}", "streams: {minimumFrameRate: 0}",
         "recording: {preRoll: 1s}", "recording: {preRoll: 91s}", "recording: {perRoom: 0}",
         "recording: {container: mkv}", "auth: {mode: token}", "limits: {sdpBytes: 12}",
         "http: {tls: {certificate: a}}", "http: {tls: {certificate: a, key: b, selfSigned: true}}", "rooms: 7",

@@ -1,0 +1,25 @@
+// The sign and the words that say that the call is streamed live to another server.
+
+import { notice } from '/assets/elements.js';
+import { t } from '/assets/words.js';
+
+const $ = id => document.getElementById(id);
+
+/// Shows and speaks whether this call is streamed, until it ends.
+export function followStreaming(call) {
+  let known = null;
+  call.addEventListener('streaming', () => {
+    $('streaming-badge').hidden = !call.streaming;
+    const isNews = known !== null && known !== call.streaming;
+    known = call.streaming;
+    // Who joins is told by the lobby or is asked.
+    if (isNews) tell(t(call.streaming ? 'live.started' : 'live.ended'));
+  });
+  call.addEventListener('entered', () => { if (call.streaming && !call.isHeld) tell(t('live.now')); });
+}
+
+function tell(text) {
+  notice(text);
+  // The notice is hidden before and after, which screen readers do not follow.
+  $('streaming-spoken').textContent = text;
+}

@@ -1,0 +1,39 @@
+public import Foundation
+
+/// What a stream to another server does.
+public enum StreamState: Hashable, Sendable {
+    /// The first attempt is under way.
+    case connecting
+    /// Media goes out.
+    case live
+    /// The connection is lost, or was never made, since `since`, after so many failed attempts.
+    case retrying(since: Date, attempts: Int, reason: String)
+    /// The server was away for too long, or the target is not permitted.
+    case failed(reason: String)
+    /// It was ended in order.
+    case ended
+
+    /// Whether nothing follows.
+    public var isOver: Bool {
+        switch self {
+        case .failed, .ended: true
+        case .connecting, .live, .retrying: false
+        }
+    }
+}
+
+extension StreamState {
+    /// The state in one word, for programs.
+    public var name: String {
+        switch self {
+        case .connecting: "connecting"
+        case .live: "live"
+        case .retrying: "retrying"
+        case .failed: "failed"
+        case .ended: "ended"
+        }
+    }
+
+    /// The words that a state can have.
+    public static let names = ["connecting", "live", "retrying", "failed", "ended"]
+}
