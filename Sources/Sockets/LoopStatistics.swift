@@ -24,6 +24,8 @@ public struct MediaLoopStatistics: Hashable, Sendable {
     public var acceptFailures = 0
     /// Datagrams and frames to send that were dropped for lack of buffer space.
     public var droppedOut = 0
+    /// Datagrams that the system dropped because the loop had not read those before them in time.
+    public var unread = 0
     /// Received datagrams that were dropped because their source port is 0, where no answer can be sent.
     public var unanswerable = 0
     /// Segmented writes that failed on the path to a destination.
@@ -40,7 +42,7 @@ public struct MediaLoopStatistics: Hashable, Sendable {
         [
             \.connections, \.strangers, \.accepted, \.refusedInAll, \.refusedOfAddress, \.displaced, \.unclaimed,
             \.idle, \.stalled,
-            \.heldUp, \.acceptFailures, \.droppedOut, \.unanswerable, \.segmentationRefusals,
+            \.heldUp, \.acceptFailures, \.droppedOut, \.unread, \.unanswerable, \.segmentationRefusals,
         ]
     }
 }
@@ -59,6 +61,7 @@ final class LoopCounters: Sendable {
     let heldUp = Atomic<Int>(0)
     let acceptFailures = Atomic<Int>(0)
     let droppedOut = Atomic<Int>(0)
+    let unread = Atomic<Int>(0)
     let unanswerable = Atomic<Int>(0)
     let segmentationRefusals = Atomic<Int>(0)
 
@@ -76,6 +79,7 @@ final class LoopCounters: Sendable {
         result.heldUp = heldUp.load(ordering: .relaxed)
         result.acceptFailures = acceptFailures.load(ordering: .relaxed)
         result.droppedOut = droppedOut.load(ordering: .relaxed)
+        result.unread = unread.load(ordering: .relaxed)
         result.unanswerable = unanswerable.load(ordering: .relaxed)
         result.segmentationRefusals = segmentationRefusals.load(ordering: .relaxed)
         return result

@@ -31,6 +31,8 @@ final class UDPSocket {
     static let mostUnsegmented = 1024
     /// Segmented writes that the system accepted.
     private(set) var segmented = 0
+    /// The system's count of dropped datagrams when it was last read; it wraps.
+    private var unread: UInt32 = 0
     /// How many of `messages` were used since they were last prepared for receiving.
     private var used = batch
 
@@ -116,6 +118,7 @@ final class UDPSocket {
         let count = Int(net_receive_batch(descriptor, messages, UInt32(UDPSocket.batch)))
         used = max(0, count)
         guard count > 0 else { return 0 }
+        if count == UDPSocket.batch { countUnread() }
         for index in 0..<count {
             let length = Int(messages[index].msg_len)
             guard length > 0, let remote = SocketAddress(names + index) else { continue }
@@ -137,6 +140,21 @@ final class UDPSocket {
                 Flow(.udp, local: local, remote: remote))
         }
         return count
+    }
+
+    /// Counts the datagrams that the system dropped. It drops only while the socket's buffer is full, and a full buffer
+    /// is more than a batch: so this is called after full batches only.
+    private func countUnread() {
+        // SO_MEMINFO gives nine values (linux/sock_diag.h); the last is SK_MEMINFO_DROPS.
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 9) { values in
+            values.initialize(repeating: 0)
+            var length = socklen_t(9 * MemoryLayout<UInt32>.size)
+            guard getsockopt(descriptor, SOL_SOCKET, SO_MEMINFO, values.baseAddress, &length) == 0,
+                length == 9 * MemoryLayout<UInt32>.size
+            else { return }
+            increment(counters.unread, Int(values[8] &- unread))
+            unread = values[8]
+        }
     }
 
     /// Sends the datagrams of `queue` in order. Datagrams for which the system has no room are dropped and counted.

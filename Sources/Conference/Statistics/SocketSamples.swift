@@ -31,6 +31,7 @@ extension MediaLoopStatistics {
                 "Media connections that the system refused for lack of descriptors or memory.", .counter,
                 Double(acceptFailures)),
             count(dropped, droppedHelp, droppedOut, "full"),
+            count(dropped, droppedHelp, unread, "unread"),
             count(dropped, droppedHelp, unanswerable, "source_port"),
             MetricSample(
                 "tessera_segmentation_refusals_total", "Segmented writes that the path to a destination refused.",
