@@ -1,10 +1,10 @@
 /// One sample of the metrics page.
 public struct MetricSample: Hashable, Sendable {
-    public enum Kind: String, Sendable { case counter, gauge, histogram }
+    public enum Kind: String, Sendable { case counter, gauge, histogram, summary }
     /// The name in Prometheus's convention, with the unit at the end: `tessera_encode_seconds_total`.
     public var name: String
-    /// The name of the metric in Prometheus: for the samples of a histogram `name` without `_bucket`, `_sum` or
-    /// `_count`, otherwise `name`.
+    /// The name of the metric in Prometheus: for the samples of a histogram or a summary `name` without `_bucket`,
+    /// `_sum` or `_count`, otherwise `name`.
     public var family: String
     public var help: String
     public var kind: Kind

@@ -32,6 +32,8 @@ public final class Conference: Sendable {
     /// What happens on the server, for programs that follow it.
     public let events = EventBus()
     let statistics = ServerStatistics()
+    /// The rooms that have series of their own in the metrics.
+    let busiestRooms: Guarded<BusiestRooms>
     private let layoutService: LayoutService
     let avatars: AvatarService
     private let snapshots: Snapshots
@@ -51,6 +53,7 @@ public final class Conference: Sendable {
     ) throws(ConferenceError) {
         self.configuration = configuration
         self.logger = logger
+        busiestRooms = Guarded(BusiestRooms(limit: configuration.roomsInMetrics))
         let mediaEvents = MediaEvents(control)
         media = try MediaThreads(configuration, events: mediaEvents.forHost) { [statistics] text in
             statistics.encodeFailed(text, logger)

@@ -7,12 +7,14 @@ import Threads
 
 extension Conference {
     /// The samples of the metrics page.
-    public func metrics() -> [MetricSample] {
-        let rooms = registry.rooms
-        let held = rooms.compactMap { $0.read { (people: $0.room.members.count, recordings: $0.running.count) } }
-        let engines = rooms.map(\.engine)
+    ///
+    /// - Parameter namesPrivateRooms: whether private rooms (`RoomSettings.isPrivate`) have samples of their own, with
+    ///   their names; false: they are among the others.
+    public func metrics(namesPrivateRooms: Bool = true) -> [MetricSample] {
+        let held = registry.rooms.compactMap { $0.read { RoomReading($0) } }
+        let engines = held.map(\.engine)
         var samples = [
-            MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(rooms.count)),
+            MetricSample("tessera_rooms", "Rooms that exist.", .gauge, Double(held.count)),
             MetricSample(
                 "tessera_participants", "Participants and viewers in all rooms.", .gauge,
                 Double(held.reduce(0) { $0 + $1.people })),
@@ -90,35 +92,29 @@ extension Conference {
                 "tessera_compose_late_ticks_total",
                 "Picture ticks skipped in running rooms because composing was behind.",
                 .counter, Double(late)))
-        for view in views {
-            for rendition in view.allRenditions {
-                let labels = [
-                    "room": rendition.key.room, "codec": rendition.key.codec.rawValue,
-                    "height": "\(rendition.rung.height)", "kind": rendition.key.kind.name,
-                    "view": (view.id.choice == nil ? view.id.name : "personal")
-                        + (view.id.isOutgoing ? " outgoing" : ""),
-                ]
-                let statistics = rendition.statistics
-                samples += [
-                    MetricSample(
-                        "tessera_rendition_members", "Peers and recordings that take a rendition.", .gauge,
-                        Double(rendition.memberCount), labels: labels),
-                    MetricSample(
-                        "tessera_rendition_frames_total", "Frames encoded.", .counter, Double(statistics.frames),
-                        labels: labels),
-                    MetricSample(
-                        "tessera_rendition_keyframes_total", "Keyframes encoded.", .counter,
-                        Double(statistics.keyframes),
-                        labels: labels),
-                    MetricSample(
-                        "tessera_rendition_bytes_total", "Bytes encoded.", .counter, Double(statistics.bytes),
-                        labels: labels),
-                    MetricSample(
-                        "tessera_rendition_encode_seconds", "Time of an encode, moving average.", .gauge,
-                        statistics.encodeTime.inSeconds, labels: labels),
-                ]
+        return samples + media.meters.quality.samples(room: nil) + roomSamples(held, namesPrivateRooms)
+    }
+
+    /// The samples by room: of the busiest rooms, and of all others together.
+    private func roomSamples(_ rooms: [RoomReading], _ namesPrivateRooms: Bool) -> [MetricSample] {
+        let people = Dictionary(rooms.map { ($0.id, $0.people) }) { first, _ in first }
+        let chosen = busiestRooms.withLock { $0.choose(among: people) }
+        let now = MonotonicClock.now()
+        var samples: [MetricSample] = []
+        var others: [RoomReading] = []
+        for room in rooms {
+            if chosen.contains(room.id), namesPrivateRooms || !room.isPrivate {
+                let own = RoomSamples(room)
+                samples += own.gauges(at: now) + own.counters()
+            } else {
+                others.append(room)
             }
         }
+        samples.append(
+            MetricSample(
+                "tessera_rooms_with_series", "Rooms that have series with their names.", .gauge,
+                Double(rooms.count - others.count)))
+        if !others.isEmpty { samples += RoomSamples(others: others).gauges(at: now) }
         return samples
     }
 

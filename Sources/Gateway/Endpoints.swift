@@ -17,11 +17,12 @@ struct Endpoints: Sendable {
     let families: [any FamilyEndpoint]
 
     /// - Parameters:
+    ///   - certificateExpiry: the end of the certificate for HTTPS; nil: there is none.
     ///   - budget: the connections that fit into the open files that the system allows.
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, assets: WebAssets = .builtIn,
-        usesTLS: Bool,
+        usesTLS: Bool, certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
         let auth = configuration.auth
@@ -55,13 +56,14 @@ struct Endpoints: Sendable {
         var table = RouteTable()
         table.addPages(assets, frames: FramePolicy(configuration.http.frameAncestors))
         let eventReaders = EventReaders.places()
-        table.addServer(conference) { [gate, whip, largeBodies] in
-            let common =
-                statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
-            return common + families.flatMap(\.samples)
-        }
         let access = AccessPolicy(
             adminToken: auth.adminToken, verifier: verifier, links: links, conference: conference)
+        let ofProcess = ProcessSamples(version: Gateway.version, certificateExpiry: certificateExpiry)
+        table.addServer(conference, policy: access) { [gate, whip, largeBodies] in
+            let common =
+                statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
+            return ofProcess.samples + common + families.flatMap(\.samples)
+        }
         table.addRooms(conference, limits: limits, policy: access)
         let downloads = Places(budget.downloads)
         table.addRecordings(

@@ -42,7 +42,8 @@ public struct Gateway: Sendable {
             throw ConfigurationFaults([startFault(error)])
         }
         let endpoints = await Endpoints(
-            configuration, conference: conference, usesTLS: tls != nil, budget: budget, logger: logger)
+            configuration, conference: conference, usesTLS: tls != nil,
+            certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
         do {
             let rawTCP = try await listenForRawTCP(endpoints)
             let lifecycle = ServiceGroup(

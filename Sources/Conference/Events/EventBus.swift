@@ -128,9 +128,10 @@ public final class EventBus: Sendable {
 
     public var samples: [MetricSample] {
         let published = state.withLock { $0.published }
-        return published.sorted { $0.key.rawValue < $1.key.rawValue }.map { kind, count in
+        // Those that never came too: Prometheus sees no growth of a counter that begins at 1.
+        return ServerEvent.Kind.allCases.map { kind in
             MetricSample(
-                "tessera_events_total", "Events of the server.", .counter, Double(count),
+                "tessera_events_total", "Events of the server.", .counter, Double(published[kind] ?? 0),
                 labels: ["type": kind.rawValue])
         }
     }

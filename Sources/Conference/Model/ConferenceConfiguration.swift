@@ -19,6 +19,8 @@ public struct ConferenceConfiguration: Sendable {
     public var publicURL = ""
     /// The number of threads that decode, compose and encode; nil: as many as processors.
     public var workers: Int?
+    /// The number of rooms, the busiest ones, that have series of their own in the metrics; 0: none has.
+    public var roomsInMetrics = 50
     /// The number of threads that mix and encode audio, each for its rooms; nil: by the number of processors.
     public var audioThreads: Int?
     /// Whether an overload makes pictures cheaper, then fewer, then refuses rooms; benchmarks turn this off, since they

@@ -3,7 +3,10 @@ import Hummingbird
 
 /// The routes of health, metrics and the description of the API.
 extension RouteTable {
-    mutating func addServer(_ conference: any ConferenceService, statistics: @escaping @Sendable () -> [MetricSample]) {
+    /// - Parameter policy: says who may read the names of private rooms.
+    mutating func addServer(
+        _ conference: any ConferenceService, policy: AccessPolicy, statistics: @escaping @Sendable () -> [MetricSample]
+    ) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
         add(
             Route(
@@ -28,9 +31,14 @@ extension RouteTable {
             Route(
                 .get, "/metrics", .reader,
                 RouteDescription(
-                    tag: "server", summary: "Metrics for Prometheus", answers: [.file("Prometheus text.", "text/plain")]
+                    tag: "server",
+                    summary:
+                        "Metrics for Prometheus; rooms with a PIN or a waiting room have series for the administrator only",
+                    answers: [.file("Prometheus text.", "text/plain")]
                 )
-            ) { _ in .text(PrometheusText.write(conference.metrics() + statistics()), type: PrometheusText.contentType)
+            ) { asked in
+                let samples = conference.metrics(namesPrivateRooms: policy.isAdmin(asked)) + statistics()
+                return .text(PrometheusText.write(samples), type: PrometheusText.contentType)
             })
     }
 

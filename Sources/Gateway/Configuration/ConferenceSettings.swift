@@ -16,6 +16,7 @@ extension ConferenceConfiguration {
         audio = settings.audio.mix
         recording = settings.recording.files
         streams = settings.streams
+        roomsInMetrics = settings.metrics.rooms
         pictures.directory = settings.doors.directory + "/pictures"
         avatarsDirectory = settings.doors.directory + "/avatars"
         pictures.maxBytes = settings.doors.pictureBytes

@@ -156,6 +156,7 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "streams.retryFor", \.streams.retryFor, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("streams.authorities", \.streams.authorities, .text("the path of a PEM file")),
+        ConfigurationKey("metrics.rooms", \.metrics.rooms, .integer(0...1000)),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
         ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),

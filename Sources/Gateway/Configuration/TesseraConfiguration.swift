@@ -15,6 +15,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var audio = Audio()
     public var recording = Recording()
     public var streams = ConferenceConfiguration.Streams()
+    public var metrics = Metrics()
     public var auth = Auth()
     public var layouts = Layouts()
     public var doors = Doors()
@@ -83,6 +84,11 @@ public struct TesseraConfiguration: Sendable, Equatable {
         public var container = Container.mp4
 
         public enum Container: String, Sendable, CaseIterable { case mp4 }
+    }
+
+    public struct Metrics: Sendable, Equatable {
+        /// The number of rooms, the busiest ones, that have series of their own; 0: none has.
+        public var rooms = ConferenceConfiguration().roomsInMetrics
     }
 
     public struct Auth: Sendable, Equatable {

@@ -32,6 +32,14 @@ enum ServerCertificate {
         throw fault("http.tls.certificate", path, "cannot be read as certificates in PEM, the server's own first")
     }
 
+    /// The end of the first certificate that becomes invalid.
+    static func expiry(of configuration: TLSConfiguration) -> Date? {
+        configuration.certificateChain.compactMap { source -> Date? in
+            guard case .certificate(let certificate) = source else { return nil }
+            return Date(timeIntervalSince1970: TimeInterval(certificate.notValidAfter))
+        }.min()
+    }
+
     private static func key(_ path: String) throws(ConfigurationFaults) -> NIOSSLPrivateKeySource {
         do { return .privateKey(try NIOSSLPrivateKey(file: path, format: .pem)) } catch {}
         throw fault("http.tls.key", path, "cannot be read as a private key in PEM without a passphrase")

@@ -50,7 +50,7 @@ protocol ConferenceService: Sendable {
     func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
     func deleteLayout(_ name: String) throws(ConferenceError)
 
-    func metrics() -> [MetricSample]
+    func metrics(namesPrivateRooms: Bool) -> [MetricSample]
 
     /// Joins. `events` is called in order, on a thread of the conference.
     func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)

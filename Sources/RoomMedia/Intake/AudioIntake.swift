@@ -11,8 +11,15 @@ package final class AudioIntakeStatistics: Sendable {
     /// Samples at 48 kHz.
     package let concealed = Atomic<Int64>(0)
     let counters: IntakeCounters
+    /// The room's; nil: nobody reads it.
+    private let quality: MediaQuality?
 
-    init(counters: IntakeCounters = IntakeCounters()) { self.counters = counters }
+    init(counters: IntakeCounters = IntakeCounters(), quality: MediaQuality? = nil) {
+        self.counters = counters
+        self.quality = quality
+    }
+
+    func played(samples: Int, concealed: Int) { quality?.played(samples: samples, concealed: concealed) }
 }
 
 /// Turns one participant's Opus packets into 20 ms of audio each tick. Confined to the audio thread.
@@ -43,6 +50,10 @@ final class AudioIntake {
     private var rest = AudioRest()
     private var wasDecoding = false
     private var lastAudible = Instant.distantPast
+    /// Samples that were played, silence included.
+    private var played = 0
+    /// Those without silence, and the concealed ones, that the room's quality has: it gets them once a second.
+    private var counted = (played: 0, concealed: 0)
     /// Samples of the last packet: the buffer knows the capture time of the first of them.
     private var lastAdded = 0
     /// The delay between the sample that a tick plays and the same sample in the mix: the sender's Opus look-ahead (RFC
@@ -112,6 +123,7 @@ final class AudioIntake {
         statistics.delay.store(buffer.currentDelay.nanoseconds, ordering: .relaxed)
         statistics.concealed.store(Int64(buffer.statistics.concealedSamples), ordering: .relaxed)
         let count = min(ready, Self.samplesPerTick)
+        countPlayed(count)
         guard count > 0 else { return false }
         if let delay = buffer.playoutDelay(at: now, pcmBuffered: max(0, ready - lastAdded)) {
             audioDelay.playing(now - delay - Self.processing, at: now)
@@ -133,6 +145,16 @@ final class AudioIntake {
         isQuiet = isSilent || buffer.concealedDuration > Self.silenceAfter
         // One more tick after the last audible one: the stretcher's remainder.
         return !(isQuiet && wasSilent)
+    }
+
+    /// Silence does not count, since of those who only listen there is nothing else.
+    private func countPlayed(_ count: Int) {
+        played += count
+        let sounding = played - buffer.statistics.silentSamples
+        guard sounding - counted.played >= 48_000 else { return }
+        let concealed = buffer.statistics.concealedSamples
+        statistics.played(samples: sounding - counted.played, concealed: concealed - counted.concealed)
+        counted = (sounding, concealed)
     }
 
     /// Appends silence of the same length as the playout's audio.

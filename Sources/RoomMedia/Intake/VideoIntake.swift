@@ -42,6 +42,8 @@ package final class VideoIntake: Sendable {
 
     /// A gap between two new pictures above this is a freeze.
     private static let freeze = Duration.milliseconds(200)
+    /// A freeze counts as this long at most: from then on the tile shows an avatar (`MixView.state`).
+    private static let longestFreeze = Duration.seconds(5)
     /// With more waiting frames than this the intake drops them all and asks for a keyframe …
     private static let backlog = 45
     /// … as with more waiting bytes than this: 4 Mbit/s, the most that a sender is asked for, are 0.5 MB a second …
@@ -68,10 +70,13 @@ package final class VideoIntake: Sendable {
         /// Audio ahead of picture, averaged over the last second's pictures.
         var offset: Duration?
 
-        /// Counts a freeze if the picture that the tick at `now` is the first to show came too late.
-        mutating func countFreeze(at now: Instant) {
-            if let lastShown, now - lastShown > VideoIntake.freeze { freezes += 1 }
-            lastShown = now
+        /// Counts a freeze if the picture that the tick at `now` is the first to show came too late. Returns how long
+        /// the picture before was shown; nil: there was none.
+        mutating func countFreeze(at now: Instant) -> Duration? {
+            defer { lastShown = now }
+            guard let lastShown else { return nil }
+            if now - lastShown > VideoIntake.freeze { freezes += 1 }
+            return now - lastShown
         }
 
         /// Measures the offset at the first tick that shows a picture: the time for which it stays on screen is no
@@ -115,6 +120,8 @@ package final class VideoIntake: Sendable {
     private let decoding: Confined<Decoding>
     private let shared: SharedDecodeBudget
     private let counters: IntakeCounters
+    /// The room's; nil: what is sent is no camera.
+    private let quality: MediaQuality?
     private let shown = Atomic<Bool>(false)
     /// Takes the frames for tracks, as they come. Returns whether a keyframe is needed.
     private let trackTap = Guarded<(@Sendable (ReceivedVideoFrame) -> Bool)?>(nil)
@@ -130,9 +137,11 @@ package final class VideoIntake: Sendable {
 
     /// - Parameters:
     ///   - pixels: the decoding that the sender may cause, which its camera and its screen share; nil: its own.
+    ///   - quality: counts freezes for the room; nil for a screen, whose pictures come when it changes.
     ///   - retainsPicture: whether the last picture stays while no view has a tile of the sender.
     init(
-        services: DecodeServices, pixels: SenderPixels? = nil, audioDelay: AudioDelay, retainsPicture: Bool = true,
+        services: DecodeServices, pixels: SenderPixels? = nil, audioDelay: AudioDelay, quality: MediaQuality? = nil,
+        retainsPicture: Bool = true,
         requestKeyframe: @escaping @Sendable () -> Void
     ) {
         let now = MonotonicClock.now()
@@ -146,6 +155,7 @@ package final class VideoIntake: Sendable {
         self.retainsPicture = retainsPicture
         shared = services.shared
         counters = services.counters
+        self.quality = quality
         self.audioDelay = audioDelay
         self.requestKeyframe = requestKeyframe
     }
@@ -342,7 +352,9 @@ package final class VideoIntake: Sendable {
             let current = state.pictures.current
             if state.pictures.generation != before {
                 state.measure(delay, at: now)
-                state.countFreeze(at: now)
+                if let time = state.countFreeze(at: now) {
+                    quality?.shown(for: min(time, Self.longestFreeze), isFreeze: time > Self.freeze)
+                }
             }
             return View(
                 picture: current?.content.picture, rotation: current?.content.rotation ?? .none,
@@ -360,8 +372,11 @@ package final class VideoIntake: Sendable {
     package var freezes: Int { state.withLock { $0.freezes } }
 
     /// How far the audio is ahead of the picture (positive) or behind it, in the mix; zero without one of the two.
-    package func audioVideoOffset(at now: Instant) -> Duration {
-        audioDelay.current(at: now) == nil ? .zero : state.withLock { $0.offset } ?? .zero
+    package func audioVideoOffset(at now: Instant) -> Duration { measuredOffset(at: now) ?? .zero }
+
+    /// The same; nil without one of the two.
+    func measuredOffset(at now: Instant) -> Duration? {
+        audioDelay.current(at: now) == nil ? nil : state.withLock { $0.offset }
     }
 
     func close() {

@@ -11,6 +11,8 @@ package struct StageMeters: Sendable {
     package let snapshot = StageMeter("snapshot")
     package let delays = PictureDelays()
     package let intake = IntakeCounters()
+    /// Of all rooms together.
+    package let quality = MediaQuality()
 
     package init() {}
 

@@ -44,12 +44,15 @@ package struct Intake: Sendable {
     let inbox: AudioInbox
     package let statistics: AudioIntakeStatistics
     let audioDelay: AudioDelay
+    let link: LinkGauges
 
     var pictures: [VideoIntake] { [video, screen] }
 
     /// The intake of the participant's second peer, which sends the screen as its only video.
     package var ofScreenPeer: Intake {
-        Intake(video: screen, screen: screen, inbox: AudioInbox(), statistics: statistics, audioDelay: AudioDelay())
+        Intake(
+            video: screen, screen: screen, inbox: AudioInbox(), statistics: statistics, audioDelay: AudioDelay(),
+            link: LinkGauges())
     }
 }
 
@@ -155,6 +158,9 @@ package final class RoomEngine: Sendable {
 
     private let state: Guarded<State>
     private let services: MediaServices
+    /// What the room's participants sent and got.
+    package let quality: MediaQuality
+    private let renditionCounters = RenditionCounterTable()
     private let rungs: [RoomMediaConfiguration.Rung]
     private let audio: RoomMediaConfiguration.Audio
     /// Called when the tiles of a view changed.
@@ -168,6 +174,7 @@ package final class RoomEngine: Sendable {
     ) {
         self.id = id
         self.services = services
+        quality = MediaQuality(addingTo: services.meters.quality)
         self.rungs = rungs
         self.audio = audio
         self.tilesChanged = tilesChanged
@@ -347,15 +354,16 @@ package final class RoomEngine: Sendable {
         let counters = services.decode.counters
         let pixels = SenderPixels(pixelsPerSecond: services.decode.pixelsPerSecond, at: MonotonicClock.now())
         let intake = Intake(
-            video: VideoIntake(services: services.decode, pixels: pixels, audioDelay: delay) {
+            video: VideoIntake(services: services.decode, pixels: pixels, audioDelay: delay, quality: quality) {
                 requestKeyframe(.camera)
             },
             // A screen's delay is not the voice's. And of a screen nothing may be seen once it is not shared any more.
             screen: VideoIntake(
                 services: services.decode, pixels: pixels, audioDelay: AudioDelay(), retainsPicture: false
             ) { requestKeyframe(.screen) },
-            inbox: AudioInbox(counters: counters), statistics: AudioIntakeStatistics(counters: counters),
-            audioDelay: delay)
+            inbox: AudioInbox(counters: counters),
+            statistics: AudioIntakeStatistics(counters: counters, quality: quality), audioDelay: delay,
+            link: LinkGauges())
         let person = Person(intake: intake, hearsAs: hearsAs)
         state.withLock { state in
             let cover = state.scene.cover
@@ -375,6 +383,12 @@ package final class RoomEngine: Sendable {
             services.audio.execute { [id] in $0.all[id]?.leave(participant) }
         }
         for picture in intake?.pictures ?? [] { picture.close() }
+    }
+
+    /// What the media of each participant are like now.
+    package func figures(at now: Instant) -> [ParticipantFigures] {
+        let intakes = state.withLock { $0.people.values.map(\.intake) }
+        return intakes.map { ParticipantFigures($0, at: now) }
     }
 
     package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
@@ -421,7 +435,8 @@ package final class RoomEngine: Sendable {
         Rendition(
             key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.kind), pool: services.pool,
             meters: services.meters,
-            overload: services.overload, deliver: services.deliver, report: services.report)
+            overload: services.overload, counters: renditionCounters[RenditionLabel(key, rung)],
+            deliver: services.deliver, report: services.report)
     }
 
     /// Whether an overload leaves nothing for pictures that spare others' quality.

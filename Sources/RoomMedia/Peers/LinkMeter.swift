@@ -11,9 +11,11 @@ struct LinkMeter {
     private(set) var measured = LinkState(
         estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: .none)
     private var reported: LinkState?
+    /// The highest counts so far, for the room's quality.
+    private var counted = MediaQuality.Link()
 
-    /// Takes the counts at the end of a period of `elapsed`.
-    mutating func measure(_ statistics: PeerStatistics, over elapsed: Duration) {
+    /// Takes the counts at the end of a period of `elapsed`. Returns what was added in the period.
+    mutating func measure(_ statistics: PeerStatistics, over elapsed: Duration) -> MediaQuality.Link {
         let (bytes, frames) = (
             statistics.bytes,
             (sent: statistics.videoSent.counters.frames, received: statistics.videoReceived.frames)
@@ -26,6 +28,14 @@ struct LinkMeter {
             Double(frames.received - self.frames.received) / elapsed.inSeconds
         )
         (self.bytes, self.frames) = (bytes, frames)
+        return count(statistics)
+    }
+
+    /// Returns what was added since the last call.
+    mutating func count(_ statistics: PeerStatistics) -> MediaQuality.Link {
+        let link = statistics.link
+        defer { counted = link.highest(with: counted) }
+        return link.since(counted)
     }
 
     /// Returns the state of the link; nil when it is the one that was reported last.

@@ -76,7 +76,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         guard let seat = peers.remove(id) else { return }
         deadlines.set(seat, nil)
         reports.set(seat, nil)
-        noteFaults(seat, at: now)
+        let statistics = seat.peer.statistics(at: now)
+        noteFaults(seat, statistics)
+        seat.engine.quality.add(seat.meter.count(statistics))
         seat.leaveRenditions()
         seat.endAudio()
         seat.peer.close(at: now)
@@ -255,7 +257,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
         // Frames leave in order: once nothing waits, all of them have left.
         if !seat.leaving.isEmpty, seat.peer.queuedVideoBytes == 0 {
-            meters.delays.left(seat.leaving, at: MonotonicClock.now())
+            let now = MonotonicClock.now()
+            meters.delays.left(seat.leaving, at: now)
+            seat.engine.quality.left(seat.leaving, at: now)
             seat.leaving.removeAll(keepingCapacity: true)
         }
     }
@@ -333,6 +337,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private func disconnect(_ seat: HostedPeer, since: Instant) {
         guard seat.isConnected else { return }
         seat.isConnected = false
+        seat.intake.link.set(roundTrip: .zero, estimate: .zero)
         seat.leaveRenditions()
         seat.endAudio()
         events.media(seat.id, false, since)
@@ -472,10 +477,6 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// Adds the peer's new faults to the counters of all peers.
-    private func noteFaults(_ seat: HostedPeer, at now: Instant) {
-        noteFaults(seat, seat.peer.statistics(at: now))
-    }
-
     private func noteFaults(_ seat: HostedPeer, _ statistics: PeerStatistics) {
         let faults = PeerFaults(statistics, overLoopBudget: seat.loopBudget.dropped)
         counters.add(faults, since: seat.lastFaults)
@@ -487,7 +488,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             noteFaults(seat, statistics)
-            seat.meter.measure(statistics, over: elapsed)
+            seat.engine.quality.add(seat.meter.measure(statistics, over: elapsed))
+            seat.intake.link.set(
+                roundTrip: statistics.roundTrip ?? .zero, estimate: seat.estimate ?? statistics.estimate)
         }
         if let link = seat.reportedLink() { events.link(seat.id, link) }
     }

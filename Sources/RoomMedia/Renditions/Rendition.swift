@@ -20,6 +20,8 @@ package struct RenditionKey: Hashable, Sendable {
 package final class Rendition: Sendable {
     package let key: RenditionKey
     package let rung: Ladder.Rung
+    /// Shared with the other renditions of the same label.
+    package let counters: RenditionCounters
     private let parameterSetID: Int
 
     private struct State {
@@ -51,7 +53,7 @@ package final class Rendition: Sendable {
 
     init(
         key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters,
-        overload: OverloadState,
+        overload: OverloadState, counters: RenditionCounters = RenditionCounters(),
         deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
@@ -60,6 +62,7 @@ package final class Rendition: Sendable {
         self.parameterSetID = parameterSetID
         state = Guarded(State(control: RenditionControl(rung: rung, kind: key.kind)))
         self.overload = overload
+        self.counters = counters
         self.deliver = deliver
         delays = meters.delays
         self.report = report
@@ -102,6 +105,7 @@ package final class Rendition: Sendable {
         state.withLock { $0.control.setBudget(budget, of: member) }
     }
 
+    package var label: RenditionLabel { RenditionLabel(key, rung) }
     package var memberCount: Int { state.withLock { $0.control.memberCount } }
     package var statistics: (frames: Int, bytes: Int, keyframes: Int, encodeTime: Duration) {
         state.withLock { ($0.framesSent, $0.bytesSent, $0.keyframes, $0.encodeTime) }
@@ -158,6 +162,7 @@ package final class Rendition: Sendable {
                 state.encodeTime = state.encodeTime * 0.9 + took * 0.1
                 return state.loops
             }
+            counters.count(bytes: frame.data.count, isKeyframe: frame.isKeyframe)
             overload.encoded(in: took, of: Duration.nanoseconds(1_000_000_000 / Int64(max(rung.framesPerSecond, 1))))
             for tap in taps.values { tap(frame) }
             let packetized = PacketizedVideoFrame(

@@ -220,7 +220,11 @@ final class FakeConference: ConferenceService {
         return file
     }
 
-    func metrics() -> [MetricSample] { [MetricSample("tessera_rooms", "Rooms.", .gauge, 1)] }
+    func metrics(namesPrivateRooms: Bool) -> [MetricSample] {
+        [MetricSample("tessera_rooms", "Rooms.", .gauge, 1)]
+            + (namesPrivateRooms
+                ? [MetricSample("tessera_room_participants", "People.", .gauge, 1, labels: ["room": "private"])] : [])
+    }
 
     func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> any ConferenceSeat

@@ -1,0 +1,64 @@
+import Basics
+import Foundation
+
+/// The metrics of the process, with the names that Prometheus' own clients use, and what it is.
+struct ProcessSamples: Sendable {
+    let version: String
+    /// The end of the certificate for HTTPS; nil: there is none.
+    let certificateExpiry: Date?
+    private let start: Date
+
+    init(version: String, certificateExpiry: Date?, start: Date = Date()) {
+        self.version = version
+        self.certificateExpiry = certificateExpiry
+        self.start = start
+    }
+
+    var samples: [MetricSample] {
+        var samples = [
+            MetricSample(
+                "tessera_build_info", "1; the version is the label.", .gauge, 1, labels: ["version": version]),
+            MetricSample(
+                "process_start_time_seconds", "When the server started, in Unix time.", .gauge,
+                start.timeIntervalSince1970.rounded()),
+        ]
+        var usage = rusage()
+        if getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 {
+            let seconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
+            samples.append(
+                MetricSample(
+                    "process_cpu_seconds_total", "Processor time of the process.", .counter, seconds))
+        }
+        // The second field of statm is the resident pages (proc(5)).
+        if let pages = Self.fields("/proc/self/statm").dropFirst().first.flatMap({ Double($0) }) {
+            samples.append(
+                MetricSample(
+                    "process_resident_memory_bytes", "Memory of the process.", .gauge,
+                    pages * Double(sysconf(Int32(_SC_PAGESIZE)))))
+        }
+        var limit = rlimit()
+        if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        {
+            samples += [
+                MetricSample("process_open_fds", "Open files and sockets.", .gauge, Double(open)),
+                MetricSample(
+                    "process_max_fds", "The most of them that the system allows.", .gauge, Double(limit.rlim_cur)),
+            ]
+        }
+        if let certificateExpiry {
+            samples.append(
+                MetricSample(
+                    "tessera_certificate_expiry_timestamp_seconds",
+                    "The end of the certificate for HTTPS, in Unix time.", .gauge,
+                    certificateExpiry.timeIntervalSince1970.rounded()))
+        }
+        return samples
+    }
+
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+
+    private static func fields(_ path: String) -> [Substring] {
+        (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ") ?? []
+    }
+}
