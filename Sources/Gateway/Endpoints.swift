@@ -21,8 +21,8 @@ struct Endpoints: Sendable {
     ///   - budget: the connections that fit into the open files that the system allows.
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
-        _ configuration: TesseraConfiguration, conference: any ConferenceService, assets: WebAssets = .builtIn,
-        usesTLS: Bool, certificateExpiry: Date? = nil,
+        _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
+        assets: WebAssets = .builtIn, usesTLS: Bool, certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
         let auth = configuration.auth
@@ -62,7 +62,7 @@ struct Endpoints: Sendable {
         table.addServer(conference, policy: access) { [gate, whip, largeBodies] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
-            return ofProcess.samples + common + families.flatMap(\.samples)
+            return ofProcess.samples + common + families.flatMap(\.samples) + (webhooks?.samples ?? [])
         }
         table.addRooms(conference, limits: limits, policy: access)
         let downloads = Places(budget.downloads)

@@ -7,11 +7,14 @@ import HummingbirdTLS
 public import Logging
 import NIOCore
 import ServiceLifecycle
+import Threads
 import UnixSignals
 
 /// The server with all its endpoints, from its start to its end.
 public struct Gateway: Sendable {
     public static let version = "0.2.0"
+
+    private static let userAgent = "Tessera/\(version)"
 
     private let configuration: TesseraConfiguration
     private let logger: Logger
@@ -19,6 +22,8 @@ public struct Gateway: Sendable {
     /// The limit of draining: the process ends within 10 s after SIGTERM, and the last second is for closing
     /// connections.
     private static let drainLimit = Duration.seconds(8)
+    /// How long receivers of webhooks have for the last events; the rest waits on the disk for the next start.
+    private static let deliveryLimit = Duration.seconds(5)
 
     public init(_ configuration: TesseraConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -31,6 +36,7 @@ public struct Gateway: Sendable {
     public func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let tls = try ServerCertificate.configuration(configuration.http)
+        let hooks = try configuration.webhooks.withSecretsOfFiles()
         let budget = descriptorBudget()
         let conference: Conference
         do {
@@ -41,9 +47,19 @@ public struct Gateway: Sendable {
         } catch {
             throw ConfigurationFaults([startFault(error)])
         }
+        let webhooks =
+            hooks.isEmpty
+            ? nil
+            : Webhooks(
+                hooks, directory: configuration.webhooksDirectory, bus: conference.events,
+                client: HTTPClientPoster(userAgent: Gateway.userAgent), logger: logger)
         let endpoints = await Endpoints(
-            configuration, conference: conference, usesTLS: tls != nil,
+            configuration, conference: conference, webhooks: webhooks, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
+        func abandon() async {
+            await conference.drain(within: .seconds(1))
+            await webhooks?.finish(by: MonotonicClock.now())
+        }
         do {
             let rawTCP = try await listenForRawTCP(endpoints)
             let lifecycle = ServiceGroup(
@@ -52,18 +68,18 @@ public struct Gateway: Sendable {
                     logger: logger))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
-                group.addTask { await waitAndDrain(signals, conference, endpoints, lifecycle) }
+                group.addTask { await waitAndDrain(signals, conference, webhooks, endpoints, lifecycle) }
                 try await group.next()
                 group.cancelAll()
             }
         } catch let error as IOError {
-            await conference.drain(within: .seconds(1))
+            await abandon()
             throw ConfigurationFaults([bindFault(error)])
         } catch let error as SocketAddressError {
-            await conference.drain(within: .seconds(1))
+            await abandon()
             throw ConfigurationFaults([listenFault("there is no such host: \(error)")])
         } catch let faults as ConfigurationFaults {
-            await conference.drain(within: .seconds(1))
+            await abandon()
             throw faults
         }
     }
@@ -147,7 +163,8 @@ public struct Gateway: Sendable {
     }
 
     private func waitAndDrain(
-        _ signals: UnixSignalsSequence, _ conference: Conference, _ endpoints: Endpoints, _ lifecycle: ServiceGroup
+        _ signals: UnixSignalsSequence, _ conference: Conference, _ webhooks: Webhooks?, _ endpoints: Endpoints,
+        _ lifecycle: ServiceGroup
     ) async {
         await withTaskGroup(of: Void.self) { group in
             var count = 0
@@ -157,10 +174,14 @@ public struct Gateway: Sendable {
                     logger.notice(
                         "Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
                     group.addTask {
+                        let limit = MonotonicClock.now() + Gateway.drainLimit
                         await conference.drain(within: Gateway.drainLimit)
                         endpoints.drain()
+                        let deliveryEnd = min(limit, MonotonicClock.now() + Gateway.deliveryLimit)
+                        async let told: Void? = webhooks?.finish(by: deliveryEnd)
                         // Half a second for the last messages to leave; remaining connections end with the process.
                         try? await Task.sleep(for: .milliseconds(500))
+                        await told
                         await lifecycle.triggerGracefulShutdown()
                         try? await Task.sleep(for: .seconds(1))
                         logger.notice("Drained")

@@ -173,6 +173,9 @@ enum ConfigurationSchema {
         ConfigurationKey("doors.legacyDTLS", \.doors.legacyDTLS, .bool),
         ConfigurationKey("doors.directory", \.doors.directory, path),
         ConfigurationKey("doors.pictureBytes", \.doors.pictureBytes, .byteCount(0...(1 << 50))),
+        ConfigurationKey(
+            "events.directory", \.events.directory, .text("the path of a folder, or \"\"") { !$0.utf8.contains(0) }),
+        ConfigurationKey("webhooks", \.webhooks, .webhooks, secret: true),
         ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
         ConfigurationKey(
             "limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),

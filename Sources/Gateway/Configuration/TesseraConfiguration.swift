@@ -20,6 +20,8 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var layouts = Layouts()
     public var doors = Doors()
     public var limits = Limits()
+    public var events = Events()
+    public var webhooks: [Webhook] = []
 
     public init() {}
 
@@ -124,6 +126,14 @@ public struct TesseraConfiguration: Sendable, Equatable {
         /// The most bytes of all stored pictures together; the oldest are deleted.
         public var pictureBytes = 1 << 30
     }
+
+    public struct Events: Sendable, Equatable {
+        /// The folder of the events that webhooks have not taken yet; empty: `webhooks` in `doors.directory`.
+        public var directory = ""
+    }
+
+    /// The folder of the events that webhooks have not taken yet.
+    var webhooksDirectory: String { events.directory.isEmpty ? doors.directory + "/webhooks" : events.directory }
 
     public struct Limits: Sendable, Equatable {
         public var joinsPerSecondPerAddress = 5

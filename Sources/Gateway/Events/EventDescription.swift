@@ -28,7 +28,7 @@ enum EventDescription {
         let data = event.happening.schema
         return [
             "post": [
-                "tags": ["events"], "summary": .string(event.happening.kind.summary),
+                "tags": ["events"], "summary": .string(event.happening.kind.summary), "parameters": headers,
                 "requestBody": [
                     "content": [
                         "application/json": [
@@ -39,10 +39,32 @@ enum EventDescription {
                         ]
                     ]
                 ],
-                "responses": ["200": ["description": "Taken."]],
+                "responses": [
+                    "2XX": ["description": "Taken: the next event may come."],
+                    "410": ["description": "No more requests until the server's next start."],
+                    "429": ["description": "The same event again, after `Retry-After`."],
+                    "503": ["description": "The same event again, after `Retry-After`."],
+                    "default": ["description": "The same event again, after 5 s, 30 s, 2 min, 10 min, then each hour."],
+                ],
             ]
         ]
     }
+
+    /// The headers of Standard Webhooks 1.0, with which the settings' `webhooks` get an event.
+    private static let headers: JSONValue = .array(
+        [
+            ("webhook-id", "The event's id, the same at each attempt."),
+            ("webhook-timestamp", "Seconds since 1970, of this attempt."),
+            (
+                "webhook-signature",
+                "`v1,` and the HMAC-SHA256 of `ID.TIMESTAMP.BODY` in base64, for each secret; spaces between."
+            ),
+        ].map { name, description in
+            [
+                "name": .string(name), "in": "header", "required": true, "description": .string(description),
+                "schema": Schema.string,
+            ]
+        })
 }
 
 extension ServerEvent.Kind {

@@ -14,12 +14,9 @@ struct EventFilter: Sendable, Equatable {
         guard let types else { return }
         kinds = []
         for name in types.split(separator: ",") {
-            let found = ServerEvent.Kind.allCases.filter { kind in
-                name.hasSuffix(".*") ? kind.rawValue.hasPrefix(name.dropLast()) : kind.rawValue == name
-            }
+            let found = ServerEvent.Kind.named(name)
             if found.isEmpty {
-                let known = ServerEvent.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .badRequest("types: there is no “\(name.prefix(64))”; there are \(known)")
+                throw .badRequest("types: there is no “\(name.prefix(64))”; there are \(ServerEvent.Kind.names)")
             }
             kinds.formUnion(found)
         }

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from support import CLIENTS
+from support.disks import tmpfs
 from support.media import tone_level
 from support.people import pair
 from support.recorded import begin, ended, is_whole, mended, offsets, path, plays, stop
@@ -39,16 +40,6 @@ async def goes_on(*peers, seconds=6):
 def metric(server, name):
     line = next(line for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(name))
     return float(line.rsplit(" ", 1)[1])
-
-
-@contextlib.contextmanager
-def tmpfs(directory, size):
-    directory.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(directory)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "-l", str(directory)], check=False)
 
 
 @contextlib.contextmanager
