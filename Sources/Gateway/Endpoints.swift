@@ -22,7 +22,7 @@ struct Endpoints: Sendable {
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
-        assets: WebAssets = .builtIn, usesTLS: Bool, certificateExpiry: Date? = nil,
+        tracer: JoinTracer? = nil, assets: WebAssets = .builtIn, usesTLS: Bool, certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
         let auth = configuration.auth
@@ -63,6 +63,7 @@ struct Endpoints: Sendable {
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
             return ofProcess.samples + common + families.flatMap(\.samples) + (webhooks?.samples ?? [])
+                + (tracer?.samples ?? [])
         }
         table.addRooms(conference, limits: limits, policy: access)
         let downloads = Places(budget.downloads)

@@ -53,12 +53,19 @@ public struct Gateway: Sendable {
             : Webhooks(
                 hooks, directory: configuration.webhooksDirectory, bus: conference.events,
                 client: HTTPClientPoster(userAgent: Gateway.userAgent), logger: logger)
+        let tracer =
+            configuration.tracing.otlp.isEmpty
+            ? nil
+            : JoinTracer(
+                configuration.tracing.otlp, conference, poster: HTTPClientPoster(userAgent: Gateway.userAgent),
+                version: Gateway.version, logger: logger)
         let endpoints = await Endpoints(
-            configuration, conference: conference, webhooks: webhooks, usesTLS: tls != nil,
+            configuration, conference: conference, webhooks: webhooks, tracer: tracer, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
         func abandon() async {
             await conference.drain(within: .seconds(1))
             await webhooks?.finish(by: MonotonicClock.now())
+            await tracer?.stop()
         }
         do {
             let rawTCP = try await listenForRawTCP(endpoints)

@@ -45,6 +45,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
     /// Positive: audio is ahead of video.
     public var audioVideoOffset = Duration.zero
     public var isConnected = false
+    public var milestones = JoinMilestones()
     /// Counts of what was refused of the participant.
     public var faults = PeerFaults()
 

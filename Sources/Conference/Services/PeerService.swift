@@ -279,6 +279,7 @@ final class PeerService: Sendable {
             statistics.concealed = .nanoseconds(
                 intake.statistics.concealed.load(ordering: .relaxed) * 1_000_000_000 / 48_000)
             statistics.freezes = intake.video.freezes
+            statistics.milestones.firstPicture = intake.video.firstPicture
             statistics.audioVideoOffset = intake.video.audioVideoOffset(at: MonotonicClock.now())
         }
         return statistics

@@ -20,6 +20,8 @@ extension ParticipantStatistics {
         renditionReason = seat.reason
         if let flow = all.flow { transport = "\(flow.transport) \(flow.remote)" }
         isConnected = seat.isConnected
+        (milestones.described, milestones.path) = (all.milestones.described, all.milestones.path)
+        (milestones.connected, milestones.firstFrameSent) = (all.milestones.connected, all.milestones.firstFrameSent)
         faults = PeerFaults(all, overLoopBudget: seat.loopBudget.dropped)
     }
 }

@@ -176,6 +176,7 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "events.directory", \.events.directory, .text("the path of a folder, or \"\"") { !$0.utf8.contains(0) }),
         ConfigurationKey("webhooks", \.webhooks, .webhooks, secret: true),
+        ConfigurationKey("tracing.otlp", \.tracing.otlp, collector),
         ConfigurationKey("limits.joinsPerSecondPerAddress", \.limits.joinsPerSecondPerAddress, .integer(1...10_000)),
         ConfigurationKey(
             "limits.requestsPerSecondPerAddress", \.limits.requestsPerSecondPerAddress, .integer(1...100_000)),
@@ -309,6 +310,13 @@ enum ConfigurationSchema {
                 && text.utf8.count <= 255
                 && text.utf8.allSatisfy { (33...126).contains($0) && $0 != 34 && $0 != 60 && $0 != 62 }
         }
+    }
+
+    private static let collector = ConfigurationRule<String>(
+        allowed: "a URL such as http://localhost:4318/v1/traces, or \"\""
+    ) { raw in
+        if case .scalar("", _) = raw { return "" }
+        return url("http://", "https://").read(raw)
     }
 
     static let rendition = ConfigurationRule<TesseraConfiguration.Rendition>(allowed: "a rendition") {

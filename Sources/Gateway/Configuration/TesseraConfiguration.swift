@@ -22,6 +22,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var limits = Limits()
     public var events = Events()
     public var webhooks: [Webhook] = []
+    public var tracing = Tracing()
 
     public init() {}
 
@@ -130,6 +131,11 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public struct Events: Sendable, Equatable {
         /// The folder of the events that webhooks have not taken yet; empty: `webhooks` in `doors.directory`.
         public var directory = ""
+    }
+
+    public struct Tracing: Sendable, Equatable {
+        /// The URL of an OpenTelemetry collector that takes OTLP by HTTP and JSON; empty: joins are not traced.
+        public var otlp = ""
     }
 
     /// The folder of the events that webhooks have not taken yet.

@@ -10,6 +10,7 @@ extension PeerConnection {
     /// requested it).
     public func send(_ frame: PacketizedVideoFrame, at now: Instant) {
         guard state == .connected else { return }
+        if milestones.firstFrameSent == nil { milestones.firstFrameSent = now }
         sender.enqueue(frame, at: now)
         pump(at: now)
         if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
@@ -184,6 +185,7 @@ extension PeerConnection {
         result.videoSent.width = sender.video.width
         result.videoSent.height = sender.video.height
         result.videoSent.repair = sender.video.repair.counters
+        result.milestones = milestones
         result.estimate = estimate
         result.lossFraction = lossFraction
         result.roundTrip = state == .connected ? roundTrip : nil

@@ -153,7 +153,7 @@ extension PeerConnection {
             switch event {
             case .selected:
                 if state == .connecting {
-                    handshakeStart = handshakeStart ?? now
+                    milestones.path = milestones.path ?? now
                     dtls?.start(at: now)
                 }
             case .interrupted: events.append(.interrupted(since: ice?.lastReceived ?? now))
@@ -213,8 +213,9 @@ extension PeerConnection {
             return
         }
         state = .connected
+        milestones.connected = now
         ice?.handshakeCompleted()
-        sender.start(at: now, handshake: handshakeStart.map { now - $0 })
+        sender.start(at: now, handshake: milestones.path.map { now - $0 })
         reports.start(at: now)
         receiveLimit.start(at: now)
         startChannels(at: now)

@@ -21,8 +21,7 @@ public final class PeerConnection {
     let arena = PacketArena()
     var events = EventQueue()
     var state = State.new
-    /// When the path was found and DTLS began.
-    var handshakeStart: Instant?
+    var milestones = PeerMilestones()
     var reports = ReportSchedule()
     var receiveLimit: ReceiveLimit
     var announcement = EstimateAnnouncement()
@@ -243,6 +242,7 @@ public final class PeerConnection {
                 localAddresses: configuration.localAddresses, configuration: configuration.ice,
                 seed: configuration.seed, at: now)
             state = .connecting
+            milestones.described = now
         } else if session.iceRestarted {
             ice?.restart(local: session.localIce, at: now)
         }

@@ -53,6 +53,9 @@ public struct PeerStatistics: Sendable {
     /// Datagrams that were not sent because the destination was not validated yet and had not sent enough.
     public var unansweredDatagrams = 0
 
+    /// When the connection was made.
+    public var milestones = PeerMilestones()
+
     /// Makes statistics of zero.
     public init() {}
 }

@@ -67,6 +67,8 @@ package final class VideoIntake: Sendable {
         var width = 0
         var height = 0
         var freezes = 0
+        /// When the first picture was decoded.
+        var firstPicture: Instant?
         /// Audio ahead of picture, averaged over the last second's pictures.
         var offset: Duration?
 
@@ -323,6 +325,7 @@ package final class VideoIntake: Sendable {
         let ready = MonotonicClock.now()
         state.withLock { state in
             state.lastArrival = frame.arrival
+            state.firstPicture = state.firstPicture ?? ready
             let turned = frame.rotation.isSideways
             (state.width, state.height) = turned ? (size.height, size.width) : size
             state.pictures.insert(
@@ -369,6 +372,7 @@ package final class VideoIntake: Sendable {
     }
 
     package var size: (width: Int, height: Int) { state.withLock { ($0.width, $0.height) } }
+    package var firstPicture: Instant? { state.withLock { $0.firstPicture } }
     package var freezes: Int { state.withLock { $0.freezes } }
 
     /// How far the audio is ahead of the picture (positive) or behind it, in the mix; zero without one of the two.

@@ -29,6 +29,7 @@ final class FakeConference: ConferenceService {
         var meeting: [RecordingInfo] = []
         var requests: [JoinRequest] = []
         var events: [@Sendable (SharedEvent) -> Void] = []
+        var milestones = JoinMilestones()
     }
 
     let state = Guarded(State())
@@ -100,7 +101,9 @@ final class FakeConference: ConferenceService {
 
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
-        ParticipantStatistics()
+        var statistics = ParticipantStatistics()
+        statistics.milestones = state.withLock { $0.milestones }
+        return statistics
     }
 
     private func recording(_ id: String, _ state: RecordingInfo.State) -> RecordingInfo {

@@ -216,6 +216,7 @@ import Testing
         "limits: {seats: 5, seatsPerAddress: 6}",
         "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}",
         "recording: {minimumFree: much}", "doors: {rawTCP: 8000}", "doors: {rawTCP: \"0.0.0.0:8080\"}",
+        "tracing: {otlp: \"localhost:4318\"}", "tracing: {otlp: \"http://\"}",
     ])
     func `impossible values stop the start with one line each`(yaml: String) {
         let lines = faults(yaml)
@@ -259,6 +260,11 @@ import Testing
                 #expect(isListed || key.path.hasPrefix("doors.") && text.contains("`doors.*`"), "\(page): \(key.path)")
             }
         }
+    }
+
+    @Test func `traces have a collector or none`() throws {
+        #expect(try load("tracing: {otlp: \"\"}").tracing.otlp.isEmpty)
+        #expect(try load("tracing: {otlp: \"http://c:4318/v1/traces\"}").tracing.otlp == "http://c:4318/v1/traces")
     }
 
     @Test func `the raw TCP endpoint has an address or none`() throws {
