@@ -174,7 +174,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia",
-                "Conference", "Call",
+                "Recording", "Conference", "Call",
                 "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -183,7 +183,8 @@ let package = Package(
             name: "ScenariosTests", dependencies: ["Scenarios", "RoomMedia"], path: "Tests/Benchmarks/ScenariosTests",
             swiftSettings: strict),
         .testTarget(
-            name: "BenchTests", dependencies: ["Bench"], path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
+            name: "BenchTests", dependencies: ["Bench", "Recording", "Simulation"], path: "Tests/Benchmarks/BenchTests",
+            swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),

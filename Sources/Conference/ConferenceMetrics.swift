@@ -174,3 +174,11 @@ extension Conference {
         return samples
     }
 }
+
+extension RoomReading {
+    fileprivate init(_ slot: RoomSlot) {
+        self.init(
+            id: slot.room.id, people: slot.room.members.count, recordings: slot.running.count,
+            isPrivate: slot.room.settings.isPrivate, engine: slot.engine)
+    }
+}

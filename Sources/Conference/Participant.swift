@@ -27,6 +27,8 @@ public final class Participant: Sendable {
     public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     /// The recordings of the room that run or are paused, in the order of their starts.
     public var runningRecordings: [RecordingInfo] { slot { $0.running.map(\.info.withoutTracks) } ?? [] }
+    /// The one of them that clients of a single recording are shown.
+    public var recording: RecordingInfo? { runningRecordings.shown }
     /// Whether the room is streamed to another server.
     public var isStreamed: Bool { slot { $0.room.isStreamed } ?? false }
     /// The time that a recording of the room would begin before its start (`recording.preRoll`).

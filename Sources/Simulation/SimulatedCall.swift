@@ -18,6 +18,10 @@ public final class SimulatedCall {
     public let client: PeerConnection
     public let server: PeerConnection
     public private(set) var now: Instant
+    /// By how much the client's clock, with which it stamps its media and its reports, is faster than the server's:
+    /// 0.0003 is 300 ppm. To be set before the negotiation.
+    public var clientDrift = 0.0
+    private let start: Instant
     /// From client to server.
     public var up: Link
     /// From server to client.
@@ -61,6 +65,7 @@ public final class SimulatedCall {
         start: Instant = Instant(nanoseconds: 1_000_000_000_000)
     ) throws {
         now = start
+        self.start = start
         nextTick = start
         var clientSettings = client ?? PeerConfiguration(role: .client)
         clientSettings.localAddresses = [Self.clientAddress]
@@ -76,9 +81,9 @@ public final class SimulatedCall {
 
     /// Exchanges offer and answer, as signalling would.
     public func negotiate(iceRestart: Bool = false) throws {
-        let offer = client.makeOffer(at: now, iceRestart: iceRestart)
+        let offer = client.makeOffer(at: clientNow, iceRestart: iceRestart)
         let answer = try server.answer(offer, at: now)
-        try client.accept(answer: answer, at: now)
+        try client.accept(answer: answer, at: clientNow)
         settle()
     }
 
@@ -87,6 +92,17 @@ public final class SimulatedCall {
     public func rebindClient(to ip: IPAddress? = nil) {
         mappedClient.port &+= 1
         if let ip { mappedClient.ip = ip }
+    }
+
+    /// The time by the client's clock, which its calls take.
+    public var clientNow: Instant {
+        clientDrift == 0 ? now : start + .nanoseconds(Int64(Double((now - start).nanoseconds) * (1 + clientDrift)))
+    }
+
+    /// The time by the server's clock at which the client's shows `instant`.
+    private func serverTime(ofClient instant: Instant) -> Instant {
+        clientDrift == 0
+            ? instant : start + .nanoseconds(Int64(Double((instant - start).nanoseconds) / (1 + clientDrift)))
     }
 
     public func run(for duration: Duration) {
@@ -105,7 +121,7 @@ public final class SimulatedCall {
     private func step(until end: Instant) -> Bool {
         var next = nextTick
         for other in [
-            up.link.nextDelivery, down.link.nextDelivery, client.nextDeadline(after: now),
+            up.link.nextDelivery, down.link.nextDelivery, client.nextDeadline(after: clientNow).map(serverTime),
             server.nextDeadline(after: now),
         ] {
             if let other { next = min(next, other) }
@@ -114,23 +130,23 @@ public final class SimulatedCall {
         // A deadline in the past is due now; time advances a little so that it cannot stand still.
         now = max(next, now + .microseconds(10))
         while let datagram = up.link.receive(at: now) {
-            deliver(datagram, to: server, local: Self.serverAddress)
+            deliver(datagram, to: server, local: Self.serverAddress, at: now)
         }
         while let datagram = down.link.receive(at: now) {
             guard datagram.destination == mappedClient else { continue }
-            deliver(datagram, to: client, local: Self.clientAddress)
+            deliver(datagram, to: client, local: Self.clientAddress, at: clientNow)
         }
         if now >= nextTick {
             nextTick = max(nextTick + tick, now)
             onTick(self, now)
         }
-        client.advance(to: now)
+        client.advance(to: clientNow)
         server.advance(to: now)
         settle()
         return true
     }
 
-    private func deliver(_ datagram: Datagram, to peer: PeerConnection, local: SocketAddress) {
+    private func deliver(_ datagram: Datagram, to peer: PeerConnection, local: SocketAddress, at now: Instant) {
         var bytes = datagram.bytes
         bytes.withUnsafeMutableBytes { buffer in
             peer.receive(buffer, flow: Flow(.udp, local: local, remote: datagram.source), at: now)

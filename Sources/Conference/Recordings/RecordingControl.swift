@@ -112,15 +112,22 @@ final class RecordingControl: Sendable {
         if repairs.waiting > 0 {
             logger.notice("\(repairs.waiting) recordings were left open by a crash and are repaired in the background")
         }
-        deliveries.start(made) { [queue] body in queue.sync(execute: body) }
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
-            repairs.run(reserve: reserve, while: { state.withLock { !$0.isStopped } }) { entry, left in
+            // On the queue, since a thread has the nice value of the one that starts it.
+            let found = { [self] in queue.async { self.startDeliveries(of: made) } }
+            repairs.run(
+                reserve: reserve, while: { state.withLock { !$0.isStopped } }, onFound: found
+            ) { entry, left in
                 logger.notice("recording \(entry.id) was left open, now \(entry.state.rawValue); \(left) wait")
                 events.publish(.recordingRecovered(RecordingInfo(entry)), room: entry.room)
                 deliverRepaired(entry, in: made)
             }
         }
         return made
+    }
+
+    private func startDeliveries(of catalogue: RecordingCatalogue) {
+        deliveries.start(catalogue) { [queue] body in queue.sync(execute: body) }
     }
 
     /// Delivers a recording that a repair closed, also one that an earlier version, or a server without a hook, began.

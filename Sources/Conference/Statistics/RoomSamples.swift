@@ -11,14 +11,6 @@ struct RoomReading: Sendable {
     var recordings: Int
     var isPrivate: Bool
     var engine: RoomEngine
-
-    init(_ slot: RoomSlot) {
-        id = slot.room.id
-        people = slot.room.members.count
-        recordings = slot.running.count
-        isPrivate = slot.room.settings.isPrivate
-        engine = slot.engine
-    }
 }
 
 /// The samples of one room, or of all those together that have none of their own.

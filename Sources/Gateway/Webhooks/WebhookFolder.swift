@@ -21,7 +21,13 @@ final class WebhookFolder {
         }
     }
 
-    deinit { if lock >= 0 { close(lock) } }
+    deinit { unlock() }
+
+    /// Lets another server use the folder.
+    func unlock() {
+        if lock >= 0 { close(lock) }
+        lock = -1
+    }
 
     /// The file of a webhook; nil where the folder cannot be used.
     func path(of webhook: Webhook) -> String? { fault == nil ? directory + "/" + Self.name(of: webhook) : nil }

@@ -103,7 +103,8 @@ final class Webhooks: Sendable {
             statistics.withLock { $0 = deliveries.map(\.statistics) }
             if let end, time.now >= end.deadline || deliveries.allSatisfy(\.isDone) {
                 for delivery in deliveries { delivery.close(at: time) }
-                withExtendedLifetime(folder) {}
+                // Before `done`: the next server may start then.
+                folder.unlock()
                 end.done()
                 return
             }

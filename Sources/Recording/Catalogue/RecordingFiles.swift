@@ -5,13 +5,14 @@ extension RecordingEntry {
     /// delivered, and what retention removes.
     var contentNames: [String] {
         // A sidecar may have been written by somebody else: its names must not lead out of the directory.
-        (files.isEmpty ? [file] : files).filter { !$0.contains("/") }
+        ((files.isEmpty ? [file] : files) + (tracks ?? []).map(\.file)).filter { !$0.contains("/") }
             + [id + TimelineFiles.jsonSuffix, id + TimelineFiles.textSuffix]
     }
 }
 
 extension RecordingCatalogue {
-    /// The paths of all files of a complete recording that exist: its parts in order, then its timeline. Asks the disk.
+    /// The paths of all files of a complete recording that exist: its parts in order, then its tracks and its
+    /// timeline. Asks the disk.
     public func files(of entry: RecordingEntry) -> [String] {
         entry.contentNames.filter { exists($0) }.map { path($0) }
     }

@@ -27,12 +27,14 @@ public final class RecordingRepairs: Sendable {
     ///
     /// - Parameters:
     ///   - shouldGoOn: called before each file; after false the rest waits for the next start.
+    ///   - onFound: called once all that is open has the state `repairing`.
     ///   - onClosed: called with each closed recording and the number of those that still wait.
     public func run(
-        reserve: DiskReserve? = nil, while shouldGoOn: () -> Bool = { true },
+        reserve: DiskReserve? = nil, while shouldGoOn: () -> Bool = { true }, onFound: () -> Void = {},
         onClosed: (RecordingEntry, _ left: Int) -> Void = { _, _ in }
     ) {
         findStrays()
+        onFound()
         while shouldGoOn(), let next = waitingIDs.withLock({ $0.first }) {
             let closed = catalogue.entry(next.id).map { close($0, next.after, reserve) }
             let left = waitingIDs.withLock { waiting in

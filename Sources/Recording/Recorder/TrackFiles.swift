@@ -38,6 +38,8 @@ final class TrackFiles {
     /// The end of the last tick in the recording.
     private var end: TrackClock.Time = 0
     private var isOver = false
+    /// Until when participants get no new file, after a failure that is theirs or of too many open files.
+    private var refusedUntil: [String: TrackClock.Time] = [:]
     /// All files, in the order in which they began.
     private(set) var list: [RecordingTrack] = []
 
@@ -47,6 +49,8 @@ final class TrackFiles {
     private static let mostHeld = 100
     /// Jitter of up to this many samples (1 ms) between ticks is rounding, not a gap.
     private static let tolerance: Int64 = 48
+    /// How long a participant gets no new file after a failure.
+    private static let refusal = RecordingSession.ticksPerSecond * 10
     /// Silence is written when it is this long, but for the last half.
     private static let silence = RecordingSession.ticksPerSecond
     private static let perMillisecond = RecordingSession.ticksPerSecond / 1000
@@ -108,7 +112,9 @@ final class TrackFiles {
         for source in pictures.keys where !present.contains(source.participant) { try endPicture(source) }
         for voice in batch.voices {
             if let samples = voice.samples {
-                try write(samples, of: voice.participant, at: time)
+                try ownFault(of: voice.participant, at: time) { () throws(RecordingError) in
+                    try write(samples, of: voice.participant, at: time)
+                }
             } else if let track = audio[voice.participant] {
                 let written = track.start + track.position * RecordingSession.ticksPerSample
                 if time - written > Self.silence { try fill(voice.participant, until: time - Self.silence / 2) }
@@ -120,6 +126,30 @@ final class TrackFiles {
             let place = max(time + frame.time - batch.time, clock.beginning ?? 0)
             try write(frame, at: place)
         }
+    }
+
+    /// Runs `body`. What a participant sent, and a file that cannot be opened, costs that participant's files and not the
+    /// recording.
+    private func ownFault(
+        of id: String, at time: TrackClock.Time, _ body: () throws(RecordingError) -> Void
+    ) throws(RecordingError) {
+        do throws(RecordingError) {
+            try body()
+        } catch {
+            switch error {
+            case .codec, .notWritable: break
+            default: throw error
+            }
+            refusedUntil[id] = time + Self.refusal
+            if let track = audio.removeValue(forKey: id) { try? finish(track.number, track.writer) }
+            for source in pictures.keys where source.participant == id {
+                if let track = pictures.removeValue(forKey: source) { try? finish(track.number, track.writer) }
+            }
+        }
+    }
+
+    private func mayBegin(_ id: String, at time: TrackClock.Time) -> Bool {
+        list.count < Self.most && refusedUntil[id].map { time >= $0 } ?? true
     }
 
     // MARK: - Audio
@@ -138,7 +168,7 @@ final class TrackFiles {
     }
 
     private func beginAudio(_ id: String, at time: TrackClock.Time) throws(RecordingError) {
-        guard list.count < Self.most else { return }
+        guard mayBegin(id, at: time) else { return }
         let encoder = try AudioEncoder(.opus)
         let (number, sink) = try begin(id, .audio, codec: "opus", at: time)
         let writer = try TrackWriter(
@@ -178,6 +208,12 @@ final class TrackFiles {
     // MARK: - Pictures
 
     private func write(_ frame: TrackBatch.Frame, at time: TrackClock.Time) throws(RecordingError) {
+        try ownFault(of: frame.source.participant, at: time) { () throws(RecordingError) in
+            try writeFrame(frame, at: time)
+        }
+    }
+
+    private func writeFrame(_ frame: TrackBatch.Frame, at time: TrackClock.Time) throws(RecordingError) {
         let coded = frame.frame
         if let track = pictures[frame.source],
             track.codec != coded.codec || track.kind != frame.kind
@@ -194,7 +230,7 @@ final class TrackFiles {
 
     private func beginPicture(_ frame: TrackBatch.Frame, at time: TrackClock.Time) throws(RecordingError) {
         let coded = frame.frame
-        guard list.count < Self.most else { return }
+        guard mayBegin(frame.source.participant, at: time) else { return }
         guard coded.isKeyframe, let format = VideoFormat(of: coded),
             coded.codec != .h264 || !AnnexB.parameterSets(coded.data).isEmpty
         else { return onKeyframeNeeded(frame.source) }

@@ -176,10 +176,9 @@ final class TrackWriter {
         try sink.secure()
     }
 
+    /// - Throws: the disk's failure, or `codec` where the muxer refuses what a participant sent.
     private func check(_ code: Int32) throws(RecordingError) {
         if let failure = sink.failure { throw failure }
-        guard code >= 0 else {
-            throw .writeFailed(path: sink.path, reason: String(cString: strerror(cffmpeg_errno_from_error(code))))
-        }
+        guard code >= 0 else { throw .codec(String(cString: strerror(cffmpeg_errno_from_error(code)))) }
     }
 }

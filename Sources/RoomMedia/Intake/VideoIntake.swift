@@ -1,6 +1,6 @@
 package import Basics
 import Codecs
-import Peer
+package import Peer
 import Synchronization
 package import Threads
 
@@ -191,7 +191,7 @@ package final class VideoIntake: Sendable {
     }
 
     /// Takes a coded frame from the peer, on the loop. Returns whether the decoder needs a keyframe first.
-    func receive(_ frame: ReceivedVideoFrame) -> Bool {
+    package func receive(_ frame: ReceivedVideoFrame) -> Bool {
         let needsKeyframe = trackTap.withLock { $0 }?(frame) ?? false
         return decode(frame) || needsKeyframe
     }

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 package import Synchronization
 package import Threads
 
@@ -11,13 +11,13 @@ package final class AudioClock: Sendable {
     private static let catchUpLimit = Duration.milliseconds(200)
 
     /// The rooms of the thread, touched there only.
-    final class Rooms {
+    package final class Rooms {
         fileprivate(set) var all: [String: AudioRoom] = [:]
         /// The time of the next tick.
         fileprivate var next: Instant
 
         /// The first tick is the first whole multiple of the period after `now`.
-        init(at now: Instant) { next = Instant(ticks: now.ticks(at: 50) + 1, at: 50) }
+        package init(at now: Instant) { next = Instant(ticks: now.ticks(at: 50) + 1, at: 50) }
 
         func add(_ id: String, _ room: AudioRoom) { all[id] = room }
         func remove(_ id: String) { all[id] = nil }
@@ -66,7 +66,7 @@ package final class AudioClock: Sendable {
     }
 
     /// Runs the waiting work and then the tick, where one is due, and returns the next wake-up; nil after `stop`.
-    func run(_ rooms: Rooms, at now: Instant) -> Instant? {
+    package func run(_ rooms: Rooms, at now: Instant) -> Instant? {
         guard now >= rooms.next else { return rooms.next }
         let batch = inbox.take()
         if batch.isLast { return nil }

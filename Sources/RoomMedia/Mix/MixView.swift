@@ -55,6 +55,8 @@ package final class MixView: Sendable {
     // MARK: - Renditions
 
     func rendition(_ key: RenditionKey) -> Rendition? { renditions.withLock { $0[key] } }
+    /// Whether a picture is being composed or encoded.
+    var isBusy: Bool { lane.isBusy || allRenditions.contains(where: \.isBusy) }
     package var allRenditions: [Rendition] { renditions.withLock { Array($0.values) } }
 
     /// Hands the rendition of `key` to `member`; `make` creates the rendition for its first member.

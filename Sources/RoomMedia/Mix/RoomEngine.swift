@@ -48,6 +48,9 @@ package struct Intake: Sendable {
 
     var pictures: [VideoIntake] { [video, screen] }
 
+    /// Takes a packet of the peer, on the loop.
+    package func receive(_ audio: ReceivedAudioPacket) { inbox.post(audio) }
+
     /// The intake of the participant's second peer, which sends the screen as its only video.
     package var ofScreenPeer: Intake {
         Intake(
@@ -450,6 +453,12 @@ package final class RoomEngine: Sendable {
     func unsubscribe(_ member: String, from key: RenditionKey) { view(key)?.remove(member, from: key) }
     package func rendition(_ key: RenditionKey) -> Rendition? { view(key)?.rendition(key) }
     private func view(_ key: RenditionKey) -> MixView? { state.withLock { $0.views[key.view] } }
+
+    /// Whether pictures wait to be decoded, composed or encoded. Simulations wait for them, since their clocks do not.
+    package var isBusy: Bool {
+        let (views, people) = state.withLock { ($0.views.values, $0.people.values) }
+        return people.contains { $0.intake.pictures.contains(where: \.lane.isBusy) } || views.contains(where: \.isBusy)
+    }
 
     // MARK: - Taps
 

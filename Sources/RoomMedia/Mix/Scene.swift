@@ -25,8 +25,6 @@ package struct Scene: Sendable {
         package var gain: Float
         /// The participant whose audio the mix leaves out: itself, or the one for whom it stands.
         package var hearsAs: String
-        /// Whether its audio and pictures may be written as tracks of their own.
-        package var isRecorded = true
         package var role = LayoutMember.Role.participant
         /// The identity in the participant's token.
         package var externalID: String?
@@ -34,7 +32,7 @@ package struct Scene: Sendable {
         /// Ascending in the order of pins and of the beginnings of presentations.
         package var pinOrder = 0
         package var presentOrder = 0
-        /// Whether recordings, streams and other taps have the participant's picture and audio.
+        /// Whether recordings, their tracks, streams and other taps have the participant's picture and audio.
         package var isRecorded = true
 
         package init(

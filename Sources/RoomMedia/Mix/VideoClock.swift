@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 package import Synchronization
 import Threads
 
@@ -59,7 +59,7 @@ package final class VideoClock: Sendable {
     }
 
     /// Runs the due ticks and returns the next wake-up; nil after `stop`.
-    func run(at now: Instant) -> Instant? {
+    package func run(at now: Instant) -> Instant? {
         let half = overload.level >= .halfRate
         var due: [(@Sendable (Instant) -> Void, Instant)] = []
         let wake: Instant? = state.withLock { state in

@@ -287,7 +287,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             if seat.intake.screen.receive(frame) {
                 seat.peer.requestKeyframe(of: .screen, at: now)
             }
-        case .audio(let packet): seat.intake.inbox.post(packet)
+        case .audio(let packet): seat.intake.receive(packet)
         case .keyframeRequested: seat.repairPicture()
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {

@@ -203,5 +203,6 @@ package final class Rendition: Sendable {
 
     private var maxPayload: Int { state.withLock { $0.control.maxPayload } }
 
+    var isBusy: Bool { lane.isBusy }
     func close() { lane.close() }
 }

@@ -22,6 +22,7 @@ def requests(other):
         *({"type": "moderate", "action": action} for action in ["muteAll", "lowerHands", "admit", "refuse", "end"]),
         {"type": "moderate", "action": "role", "participant": other, "role": "presenter"},
         {"type": "moderate", "action": "volume", "participant": other, "volume": 2},
+        {"type": "moderate", "action": "recorded", "participant": other, "recorded": False},
         {"type": "room", "locked": True}, {"type": "room", "layoutLocked": True}, {"type": "room", "admit": "moderator"}, {"type": "room", "pin": "2718"},
     ]
 

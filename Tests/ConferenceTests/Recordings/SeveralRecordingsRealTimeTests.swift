@@ -19,7 +19,9 @@ struct SeveralRecordingsRealTimeTests {
             { settings in
                 settings.rooms.settings.width = 320
                 settings.rooms.settings.height = 180
-                settings.rooms.settings.views = ["small": ViewSettings(layout: "single", width: 192, height: 108)]
+                var small = ViewSettings()
+                (small.layout, small.width, small.height) = ("single", 192, 108)
+                settings.rooms.settings.views = ["small": small]
                 settings.rooms.emptyTimeout = .seconds(60)
                 settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
                 settings.recording.startsPerMinute = 100

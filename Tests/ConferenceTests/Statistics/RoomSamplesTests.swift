@@ -89,7 +89,6 @@ struct RoomSamplesTests {
             // A hundredth of this on an idle machine; a lock that waits for media would take longer still.
             #expect(took < .seconds(1), "\(took)")
             expectNoDuplicates(samples)
-            print("a reading of the metrics of 200 rooms took \(took), \(samples.count) samples")
         }
     }
 }

@@ -233,6 +233,29 @@ import Testing
         #expect(faults("rooms: {width: 1, height: 1}\nx: 1", environment: ["TESSERA_AUDIO_BITRATE": "no"]).count == 4)
     }
 
+    @Test func `the program that delivers recordings keeps its words as they are`() throws {
+        let words = ["sh", "-c", "a \"b\", c", "{file}", "{files}", "s:m/{room}/{id}"]
+        let yaml = #"recording: {onFinished: [sh, -c, "a \"b\", c", "{file}", "{files}", "s:m/{room}/{id}"]}"#
+        #expect(try recording(yaml, [:]).onFinished == words)
+        #expect(try recording("", [:]).onFinished.isEmpty && recording(yaml, [:]).retryFor == .seconds(72 * 3600))
+        #expect(try recording("", ["TESSERA_RECORDING_ONFINISHED": "[a, \"{id}\"]"]).onFinished == ["a", "{id}"])
+        #expect(try recording("recording: {onFinished: []}", [:]).onFinished.isEmpty)
+        #expect(faults(#"recording: {onFinished: [a, "x{files}"]}"#).first?.contains("one by itself") == true)
+        #expect(faults(#"recording: {onFinished: ["{file}"]}"#).first?.contains("program comes first") == true)
+        for bad in ["rclone", "{a: b}", "[a, [b]]", "7"] {
+            #expect(faults("recording: {onFinished: \(bad)}").first?.contains("allowed is a list of a program") == true)
+        }
+    }
+
+    @Test func `recordings are kept for days, and up to a size`() throws {
+        let kept = try recording("recording: {keep: 30d, maxBytes: 500GiB, retryFor: 1d, deliveryLimit: 1h}", [:])
+        #expect(kept.keep == .seconds(30 * 86400) && kept.maxBytes == 500 << 30)
+        #expect(kept.retryFor == .seconds(86400) && kept.deliveryLimit == .seconds(3600))
+        let none = try recording(#"recording: {keep: "", maxBytes: ""}"#, [:])
+        #expect(none.keep == .zero && none.maxBytes == 0)
+        #expect(faults("recording: {keep: 5m}").first?.contains("from 1h") == true)
+    }
+
     @Test func `a total can be lowered alone`() throws {
         #expect(try load("limits: {connections: 100, seats: 5, rooms: 2}").limits.connections == 100)
     }

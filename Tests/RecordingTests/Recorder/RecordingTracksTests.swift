@@ -192,6 +192,33 @@ import Testing
         #expect(strays(try onsets(camera, in: directory), (0..<24).map(Double.init)).isEmpty)
     }
 
+    @Test("Frames that no file can have cost their participant's tracks, and neither the recording nor others'")
+    func rubbish() async throws {
+        let directory = ScratchDirectory()
+        let recorder = try recorder(directory)
+        let (ann, bob, feed) = (try Performer("ann"), try Performer("bob", .h264), try FlashAndBeep())
+        for second in 0..<5 {
+            try feed.feed(recorder, second * 1000..<(second + 1) * 1000, [ann, bob])
+            let now = FlashAndBeep.instant(second * 1000 + 990)
+            for data: [UInt8] in [
+                [0, 0, 0, 1, 0x67, 1], [0, 0, 0, 1, 0x67, 66, 0, 31, 0, 0, 0, 1, 0x68], [], [0x9D, 1],
+            ] {
+                for codec in [VideoCodec.vp8, .h264] {
+                    _ = recorder.tracks?.append(
+                        RecordingTracks.Picture(
+                            participant: "ann", isScreen: true, kind: .screen,
+                            frame: EncodedVideoFrame(codec: codec, data: data, isKeyframe: true, timestamp: 0),
+                            rotation: .none, captureTime: now, arrival: now))
+                }
+            }
+        }
+        let summary = try await recorder.finish()
+        #expect(summary.failure == nil && abs(summary.duration.inSeconds - 4.9) < 0.3, "\(summary)")
+        let tracks = summary.participantTracks
+        #expect(tracks.contains { $0.participant == "bob" && $0.kind == .camera && $0.duration ?? 0 > 4 }, "\(tracks)")
+        #expect(tracks.count < 12 && tracks.allSatisfy { $0.bytes ?? 0 > 0 }, "\(tracks)")
+    }
+
     @Test("Tracks count for the limit of a recording's size")
     func size() async throws {
         let directory = ScratchDirectory()

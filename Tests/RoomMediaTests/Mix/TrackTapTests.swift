@@ -79,7 +79,7 @@ struct TrackTapTests {
     }
 
     @Test("Muted participants are silent in their tracks, and those who are not recorded have none")
-    func private_() throws {
+    func privacy() throws {
         let people = [person("0"), person("1", sendsAudio: false), person("2", isRecorded: false)]
         let result = try run(people, amplitude: { _ in 0.2 })
         #expect(result.voices.keys.sorted() == ["0", "1"] && result.voices["1"] == 0 && result.voices["0"] ?? 0 > 0.1)
