@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import connect
 
 from support.prometheus import DEPLOY, RULES, Prometheus, dashboards, panels, promtool, selectors
-from support.server import PROGRAM, ROOT, Server
+from support.server import PROGRAM, ROOT, Server, free_port
 
 TOKEN = "the administrator of this server"
 PAGES = ROOT / "Sources" / "Gateway" / "Gateway.docc"
@@ -156,6 +156,8 @@ def check_alerts(prometheus):
 @pytest.mark.usefixtures("needs_prometheus")
 def test_prometheus_reads_a_call_and_every_query_has_data(tmp_path):
     config = f"auth: {{adminToken: '{TOKEN}'}}\nmetrics: {{rooms: 2}}\nrecording: {{preRoll: 3s}}\n"
+    # A receiver that nobody is: its events wait.
+    config += f"webhooks: [{{url: 'http://127.0.0.1:{free_port()}/', secret: whsec_{'QUFB' * 8}}}]\n"
     with Server(tmp_path / "server", config=config) as server:
         server.headers["Authorization"] = f"Bearer {TOKEN}"
         server.json("PUT", "/api/rooms/full", {"maxParticipants": 1}, expect=201)
