@@ -21,6 +21,7 @@ public final class Conference: Sendable {
     public let configuration: ConferenceConfiguration
     let media: MediaThreads
     let roomService: RoomService
+    let hls: HLSControl
     let seats: SeatService
     let peers: PeerService
     let recordingService: RecordingService
@@ -71,9 +72,10 @@ public final class Conference: Sendable {
         let recordings = RecordingControl(
             configuration.recording, disk: disk, answerTimeout: diskTimeout, logger: logger, events: events,
             log: log)
+        hls = HLSControl(logger)
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, statistics: statistics,
-            recordings: recordings, events: events, log: log)
+            recordings: recordings, hls: hls, events: events, log: log)
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)

@@ -130,6 +130,18 @@ struct Room: Sendable {
         if settings.locked { throw .roomLocked(id) }
     }
 
+    /// Throws where a client may not watch the room from outside, by the rules for joins.
+    ///
+    /// - Parameter isNew: whether it begins now; a lock is for those only.
+    func requireWatching(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) {
+        do throws(ConferenceError) {
+            try checkDoor(request)
+        } catch {
+            guard case .roomLocked = error, !isNew else { throw error }
+        }
+        if mustWait(request) { throw .mustWait(id) }
+    }
+
     private func mustWait(_ request: JoinRequest) -> Bool {
         settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
     }
@@ -467,6 +479,7 @@ extension RoomSettings {
         admit = change.admit ?? admit
         maxParticipants = change.maxParticipants ?? maxParticipants
         maxViewers = change.maxViewers ?? maxViewers
+        hls = change.hls ?? hls
         views = changed
     }
 

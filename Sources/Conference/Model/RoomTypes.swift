@@ -23,6 +23,8 @@ public struct RoomSettings: Hashable, Sendable {
     /// The most members except viewers.
     public var maxParticipants = 50
     public var maxViewers = 500
+    /// Whether the room is streamed to players of HLS, who hold no seat.
+    public var hls = false
     /// The named views beside `main`, by their names. `portrait` exists without an entry, too.
     public var views: [String: ViewSettings] = [:]
     /// How long tiles take to move to new places; zero: they are there at once.
@@ -32,7 +34,7 @@ public struct RoomSettings: Hashable, Sendable {
 
     /// What everyone in the room knows of it.
     public var access: RoomAccess {
-        RoomAccess(locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil)
+        RoomAccess(locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil, hls: hls)
     }
 
     /// Whether outsiders may not see who is in the room.
@@ -64,26 +66,31 @@ public struct RoomSettingsChange: Hashable, Sendable {
     public var pin: String?
     public var maxParticipants: Int?
     public var maxViewers: Int?
+    public var hls: Bool?
     /// Views to add or to replace; nil as a value removes one.
     public var views: [String: ViewSettings?] = [:]
 
     public init() {}
 }
 
-/// What moderators set about a room.
+/// What everyone in a room knows of its settings.
 public struct RoomAccess: Hashable, Sendable {
     public var locked = false
     public var layoutLocked = false
     public var admit = Admission.anyone
     public var hasPIN = false
+    /// Whether others may watch by HLS.
+    public var hls = false
 
     public init(
-        locked: Bool = false, layoutLocked: Bool = false, admit: Admission = .anyone, hasPIN: Bool = false
+        locked: Bool = false, layoutLocked: Bool = false, admit: Admission = .anyone, hasPIN: Bool = false,
+        hls: Bool = false
     ) {
         self.locked = locked
         self.layoutLocked = layoutLocked
         self.admit = admit
         self.hasPIN = hasPIN
+        self.hls = hls
     }
 }
 

@@ -20,6 +20,8 @@ public struct ViewSettings: Hashable, Sendable {
     public static let portrait = "portrait"
     /// The view that recordings take in rooms that have it.
     public static let recording = "recording"
+    /// The view that HLS streams take in rooms that have it.
+    public static let hls = "hls"
 
     /// Whether a view can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, as a layout.
     public static func isName(_ text: String) -> Bool { LayoutInfo.isName(text) }
@@ -125,6 +127,9 @@ extension RoomSettings {
     var recordedView: ViewID {
         ViewID(views[ViewSettings.recording] == nil ? ViewSettings.main : ViewSettings.recording)
     }
+
+    /// The view that HLS streams take.
+    var streamedView: ViewID { ViewID(views[ViewSettings.hls] == nil ? ViewSettings.main : ViewSettings.hls) }
 
     /// The size, rate and ladder of a named view.
     func format(ofView name: String) -> ViewFormat {

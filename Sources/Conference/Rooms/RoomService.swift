@@ -15,12 +15,13 @@ final class RoomService: Sendable {
     private let control: ControlThread
     private let statistics: ServerStatistics
     private let recordings: RecordingControl
+    private let hls: HLSControl
     private let log: RoomLog
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
         statistics: ServerStatistics,
-        recordings: RecordingControl, events: EventBus, log: RoomLog
+        recordings: RecordingControl, hls: HLSControl, events: EventBus, log: RoomLog
     ) {
         self.configuration = configuration
         self.events = events
@@ -29,6 +30,7 @@ final class RoomService: Sendable {
         self.control = control
         self.statistics = statistics
         self.recordings = recordings
+        self.hls = hls
         self.log = log
         registry = RoomRegistry(configuration.limits)
     }
@@ -82,6 +84,7 @@ final class RoomService: Sendable {
         log.roomEnded(id, reason, participants: last.room.members.count)
         for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
+        last.hls?.end()
         for recording in last.running { recordings.finish(recording) }
         for stream in last.streams.running { stream.finish() }
         last.engine.close()
@@ -186,9 +189,11 @@ final class RoomService: Sendable {
         for recording in slot.running { recording.follow(slot.room, since: old) }
         if !isSameMembers, slot.room.leavesOut(moreThan: old) { slot.forgetPreRoll() }
         slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
+        slot.updateHLS(hls)
         let scene = slot.scene(layout: layoutOrGrid)
         let reshaped = slot.engine.apply(scene)
         slot.preRoll?.attach()
+        slot.hls?.attach()
         slot.tiles = slot.tiles.filter { scene.views[$0.key] != nil }
         let moved = isSamePicture ? [:] : movedViews(slot.room, since: old)
         for (id, view) in moved {

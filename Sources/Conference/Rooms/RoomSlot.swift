@@ -43,6 +43,8 @@ struct RoomSlot {
     var preRoll: RoomPreRoll?
     /// How many pre-rolls the room has had.
     var preRolls = 0
+    /// nil where `RoomSettings.hls` is off, and before the first one comes.
+    var hls: RoomHLS?
     var history = ChatHistory()
     var recordings = MeetingRecordings()
     var streams = RoomStreams()
@@ -76,12 +78,13 @@ struct RoomSlot {
         return running.remove(at: index)
     }
 
-    /// The views that somebody takes: members, recordings, streams, snapshots.
+    /// The views that somebody takes: members, recordings, streams, the HLS stream, snapshots.
     var usedViews: Set<ViewID> {
         var used = Set(room.views.values).union(snapshots.keys)
         used.formUnion(running.compactMap(\.view))
         if let preRoll { used.insert(preRoll.view) }
         used.formUnion(streams.views)
+        if let view = hls?.view { used.insert(view) }
         return used
     }
 
@@ -113,6 +116,18 @@ struct RoomSlot {
         if !isWanted { return }
         preRolls += 1
         preRoll = RoomPreRoll(of: room.settings, number: preRolls, length: length, memory: memory, engine: engine)
+    }
+
+    /// Begins or ends the room's HLS stream, and lets it rest while nobody is in the room. `RoomHLS.attach` follows.
+    mutating func updateHLS(_ control: HLSControl) {
+        guard room.settings.hls else {
+            hls?.end()
+            hls = nil
+            return
+        }
+        let view = room.members.isEmpty ? nil : room.settings.streamedView
+        if hls == nil, view != nil { hls = control.make(for: room.id, engine) }
+        hls?.follow(view)
     }
 
     /// Takes over new settings, or throws and changes none.
