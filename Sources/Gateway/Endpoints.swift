@@ -58,11 +58,12 @@ struct Endpoints: Sendable {
         let eventReaders = EventReaders.places()
         let access = AccessPolicy(
             adminToken: auth.adminToken, verifier: verifier, links: links, conference: conference)
+        let hls = HLSEndpoint(joins, policy: access)
         let ofProcess = ProcessSamples(version: Gateway.version, certificateExpiry: certificateExpiry)
         table.addServer(conference, policy: access) { [gate, whip, largeBodies] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
-            return ofProcess.samples + common + families.flatMap(\.samples) + (webhooks?.samples ?? [])
+            return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples) + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])
         }
         table.addRooms(conference, limits: limits, policy: access)
@@ -77,6 +78,7 @@ struct Endpoints: Sendable {
         table.addEvents(conference, readers: eventReaders, policy: access)
         table.addSignalling()
         table.addWHIP(whip)
+        table.addHLS(hls)
         for family in families { family.addRoutes(to: &table) }
         table.addDescription(version: Gateway.version)
 

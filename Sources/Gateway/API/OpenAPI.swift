@@ -147,7 +147,7 @@ enum OpenAPI {
                 "framesPerSecond": Schema.integer, "locked": Schema.boolean, "layoutLocked": Schema.boolean,
                 "admit": admissions,
                 "pin": ["type": "boolean", "description": "Whether the room asks for a PIN."],
-                "maxParticipants": Schema.integer, "maxViewers": Schema.integer,
+                "maxParticipants": Schema.integer, "maxViewers": Schema.integer, "hls": Schema.boolean,
                 "people": ["type": "integer", "description": "The number of participants and viewers."],
                 "waiting": ["type": "integer", "description": "The number of those who wait to be let in."],
                 "participants": Schema.list(of: Schema.ref("Participant")),
@@ -204,6 +204,11 @@ enum OpenAPI {
             "pin": ["type": "string", "description": .string("\(RoomPIN.rule); empty: none. No answer has it.")],
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
             "maxViewers": Schema.integer(RoomSettings.allowed.maxViewers),
+            "hls": [
+                "type": "boolean",
+                "description":
+                    "Whether players of HLS may watch: /hls/{room}/index.m3u8 while somebody is in the room.",
+            ],
             "views": [
                 "type": "object", "description": "Named views to add or replace; null removes one.",
                 "additionalProperties": Schema.orNull(Schema.ref("ViewSettings")),

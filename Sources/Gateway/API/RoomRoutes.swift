@@ -111,7 +111,7 @@ extension RouteTable {
 extension RoomSettingsChange {
     static let keys = [
         "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
-        "maxParticipants", "maxViewers", "views",
+        "maxParticipants", "maxViewers", "hls", "views",
     ]
 
     /// - Throws: 400 for a value of the wrong type, and for a text that cannot be a layout's name. The conference
@@ -132,6 +132,7 @@ extension RoomSettingsChange {
         pin = try body.text("pin")
         maxViewers = try body.integer("maxViewers")
         maxParticipants = try body.integer("maxParticipants")
+        hls = try body.bool("hls")
         try Self.check(layout, "layout")
         guard let members = try body.object("views") else { return }
         for (name, member) in members {

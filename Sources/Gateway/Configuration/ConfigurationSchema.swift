@@ -89,6 +89,7 @@ enum ConfigurationSchema {
             "rooms.maxParticipants", \.rooms.settings.maxParticipants, .integer(RoomSettings.allowed.maxParticipants)),
         ConfigurationKey(
             "rooms.maxViewers", \.rooms.settings.maxViewers, .integer(RoomSettings.allowed.maxViewers)),
+        ConfigurationKey("rooms.hls", \.rooms.settings.hls, .bool),
         ConfigurationKey("rooms.admit", \.rooms.settings.admit, .choice),
         ConfigurationKey(
             "rooms.emptyTimeout", \.rooms.emptyTimeout, .duration(.zero...(.seconds(86400)), "at most 24h")),

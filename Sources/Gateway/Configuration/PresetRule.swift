@@ -26,7 +26,7 @@ enum PresetReader {
     /// The members of a preset: those of `PUT /api/rooms/{room}` (a test compares them).
     static let keys = [
         "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
-        "maxParticipants", "maxViewers", "views",
+        "maxParticipants", "maxViewers", "hls", "views",
     ]
 
     static func read(_ raw: RawSetting) throws(Fault) -> RoomPresets {
@@ -77,6 +77,7 @@ enum PresetReader {
             case "pin": change.pin = try value(.text(RoomPIN.rule))
             case "maxParticipants": change.maxParticipants = try value(.integer(allowed.maxParticipants))
             case "maxViewers": change.maxViewers = try value(.integer(allowed.maxViewers))
+            case "hls": change.hls = try value(.bool)
             case "views":
                 let views = try value(ConfigurationRule<[String: ViewSettings]>.views)
                 change.views = views.mapValues { Optional($0) }

@@ -30,10 +30,10 @@ final class RequestLimits: Sendable {
         pace.queue(address?.clientPrefix ?? .v4(0), maximumWait: .seconds(60), at: now).wait
     }
 
-    /// - Throws: 429 with the time to wait. Pages, health checks and requests with the admin token do not count: a page
+    /// - Throws: 429 with the time to wait. Pages, health checks, the media of streams and requests with the admin token do not count: a page
     ///   is many files, which are cheap.
     func check(_ route: Route, _ asked: RouteRequest, hasAdminToken: Bool) throws(APIError) {
-        guard route.access != .everyone, !hasAdminToken else { return }
+        guard route.access != .everyone, !route.isStream, !hasAdminToken else { return }
         try check(requests, asked, "too many requests from this address (limits.requestsPerSecondPerAddress)")
     }
 

@@ -16,6 +16,9 @@ struct Route: Sendable {
     var bodyLimit: Int
     /// Fixed origins that apps send, beside those that `http.allowedOrigins` lists.
     var appOrigins: Set<WebOrigin>
+    /// Whether players ask several times a second while they play: `limits.requestsPerSecondPerAddress` does not count
+    /// these requests.
+    var isStream: Bool
     var handler: Handler
     /// Whether the route answers under every host name: programs that check health know only the address.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
@@ -24,7 +27,7 @@ struct Route: Sendable {
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ description: RouteDescription?,
-        bodyLimit: Int = LargeBodies.freeBytes, appOrigins: Set<WebOrigin> = [],
+        bodyLimit: Int = LargeBodies.freeBytes, appOrigins: Set<WebOrigin> = [], isStream: Bool = false,
         handler: @escaping Handler
     ) {
         self.method = method
@@ -33,6 +36,7 @@ struct Route: Sendable {
         self.description = description
         self.bodyLimit = bodyLimit
         self.appOrigins = appOrigins
+        self.isStream = isStream
         self.handler = handler
         segments = path.split(separator: "/").map { Segment($0) }
     }

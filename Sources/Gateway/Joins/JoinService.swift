@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Streaming
 import Threads
 
 /// Lets the clients of all families into rooms: checks their tokens, makes them wait for their turn, and counts.
@@ -148,6 +149,20 @@ final class JoinService: Sendable {
 
     /// The claims of a valid token; nil for any other, and where clients need none.
     func claims(of token: String) async -> TokenClaims? { try? await authorizer.verifier?.verify(token) }
+
+    /// The stream of a room for players of HLS, who hold no seat; nil where the room has none.
+    ///
+    /// - Parameter isNew: whether the player begins.
+    func watch(_ request: JoinRequest, isNew: Bool, token: String?) async throws(Refusal) -> HLSStream? {
+        do {
+            let admitted = try await authorizer.admit(request, asksRole: false, token: token)
+            return try await pins.join(admitted) { [conference] request in
+                try conference.hls(request, isNew: isNew)
+            }
+        } catch {
+            throw Refusal(any: error)
+        }
+    }
 
     /// Checks a token for a room without taking a seat: for what a client may do there before its call.
     func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) async throws(Refusal) -> JoinRequest {

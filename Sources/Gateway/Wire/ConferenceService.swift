@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Streaming
 
 /// The conference as the endpoints use it, with the conference's own types. `Conference` conforms to it; tests of the
 /// endpoints use a fake.
@@ -39,6 +40,8 @@ protocol ConferenceService: Sendable {
     func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
+
+    func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream?
 
     func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
     func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]

@@ -28,7 +28,7 @@ extension RoomInfo {
             "locked": .bool(settings.locked), "layoutLocked": .bool(settings.layoutLocked),
             "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
             "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
-            "people": .integer(participants.count), "waiting": .integer(waiting),
+            "hls": .bool(settings.hls), "people": .integer(participants.count), "waiting": .integer(waiting),
             "participants": .array(hidesPeople ? [] : participants.map(\.json)),
             "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
             "views": .array(hidesPeople ? [] : views.map(\.json)),
@@ -45,7 +45,7 @@ extension RoomAccess {
     var members: [String: JSONValue] {
         [
             "locked": .bool(locked), "layoutLocked": .bool(layoutLocked), "admit": .string(admit.rawValue),
-            "pin": .bool(hasPIN),
+            "pin": .bool(hasPIN), "hls": .bool(hls),
         ]
     }
 }

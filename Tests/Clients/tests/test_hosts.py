@@ -42,7 +42,7 @@ def test_only_the_host_s_requests_about_others_are_done(server):
             async def enter(name, **wishes):
                 socket = await sockets.enter_async_context(await connect(server))
                 joined = await ask(socket, "joined", type="join", room="r", name=name, **wishes)
-                assert joined["settings"] == {"locked": False, "layoutLocked": False, "admit": "anyone", "pin": False}
+                assert joined["settings"] == {"locked": False, "layoutLocked": False, "admit": "anyone", "pin": False, "hls": False}
                 return socket, joined["you"]
 
             async def tell(**message):

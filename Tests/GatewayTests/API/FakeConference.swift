@@ -28,6 +28,7 @@ final class FakeConference: ConferenceService {
         /// The recordings of the meeting in `r`.
         var meeting: [RecordingInfo] = []
         var requests: [JoinRequest] = []
+        var hls: [String: HLSStream] = [:]
         var events: [@Sendable (SharedEvent) -> Void] = []
         var milestones = JoinMilestones()
     }
@@ -97,6 +98,14 @@ final class FakeConference: ConferenceService {
         anna.audioMuted = change.audioMuted ?? false
         anna.name = change.name ?? anna.name
         return anna
+    }
+
+    func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
+        guard let info = room(request.room) else { throw .roomNotFound(request.room) }
+        // The rules are the room's own.
+        let room = Room(id: info.id, settings: info.settings, createdAt: info.createdAt, at: .zero)
+        try room.requireWatching(request, isNew: isNew)
+        return state.withLock { $0.hls[request.room] }
     }
 
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }

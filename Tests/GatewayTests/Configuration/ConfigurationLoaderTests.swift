@@ -327,7 +327,7 @@ import Testing
               presets:
                 board: { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, locked: true,
                   layoutLocked: true, admit: moderator, pin: 4711, maxParticipants: 7, maxViewers: 9,
-                  views: { guests: { layout: grid } } }
+                  hls: true, views: { guests: { layout: grid } } }
                 "class-*":
             """)
         let changed = try #require(settings.rooms.presets.change(for: "board"))
@@ -335,6 +335,7 @@ import Testing
         (expected.layout, expected.onPresent, expected.width, expected.height) = ("speaker", .off, 640, 360)
         (expected.framesPerSecond, expected.locked, expected.layoutLocked) = (15, true, true)
         (expected.admit, expected.pin, expected.maxParticipants, expected.maxViewers) = (.moderator, "4711", 7, 9)
+        expected.hls = true
         var guests = ViewSettings()
         guests.layout = "grid"
         expected.views = ["guests": guests]
