@@ -130,6 +130,15 @@ static const unsigned char tessera_js[] = {
 static const unsigned char voice_js[] = {
 #embed "../Gateway/Web/voice.js"
 };
+static const unsigned char player_js[] = {
+#embed "../Gateway/Web/player.js"
+};
+static const unsigned char watch_html[] = {
+#embed "../Gateway/Web/watch.html"
+};
+static const unsigned char watch_js[] = {
+#embed "../Gateway/Web/watch.js"
+};
 static const unsigned char words_de_json[] = {
 #embed "../Gateway/Web/words.de.json"
 };
@@ -185,6 +194,9 @@ static const struct web_asset assets[] = {
     ASSET("stage.js", stage_js),
     ASSET("tessera.js", tessera_js),
     ASSET("voice.js", voice_js),
+    ASSET("player.js", player_js),
+    ASSET("watch.html", watch_html),
+    ASSET("watch.js", watch_js),
     ASSET("words.de.json", words_de_json),
     ASSET("words.en.json", words_en_json),
     ASSET("words.js", words_js),

@@ -3,10 +3,10 @@ import Hummingbird
 /// The web client's pages.
 extension RouteTable {
     mutating func addPages(_ assets: WebAssets, frames: FramePolicy) {
-        for path in ["/", "/r/{room}"] {
+        for (path, page) in [("/", "index.html"), ("/r/{room}", "index.html"), ("/watch/{room}", "watch.html")] {
             add(
                 Route(.get, path, .everyone, nil) { asked in
-                    try assets.answer("index.html", for: asked, frames: frames)
+                    try assets.answer(page, for: asked, frames: frames)
                 })
         }
         add(

@@ -13,7 +13,7 @@ export const token = () => sessionStorage.getItem('tessera.token');
 export const keepToken = text => sessionStorage.setItem('tessera.token', text);
 export const forgetToken = () => sessionStorage.removeItem('tessera.token');
 
-const roomInPath = location.pathname.match(/^\/r\/([^/]+)$/)?.[1];
+const roomInPath = location.pathname.match(/^\/(?:r|watch)\/([^/]+)$/)?.[1];
 /// The room that the address names; undefined where it names none.
 export const room = query.get('room') ?? (roomInPath && decodeURIComponent(roomInPath));
 
@@ -30,3 +30,6 @@ export function callOptions(room, name, pin) {
 
 /// The address of a room's page, without the settings of this one.
 export const linkTo = room => new URL(`/r/${encodeURIComponent(room)}`, location.href).href;
+
+/// The address of the page that plays a room's stream.
+export const linkToWatch = room => new URL(`/watch/${encodeURIComponent(room)}`, location.href).href;

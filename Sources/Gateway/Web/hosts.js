@@ -1,5 +1,6 @@
 // What a moderator can do: a menu for each person, the settings of the room, and who waits to be let in.
 
+import * as address from '/assets/address.js';
 import { element, icon } from '/assets/elements.js';
 import { t } from '/assets/words.js';
 
@@ -82,13 +83,17 @@ export function showHosts(call) {
   $('open-room').hidden = !call.isModerator;
   if (!call.isModerator && $('room-menu').open) $('room-menu').close();
   if ($('person-menu').open && !(call.isModerator && call.people.find(shownPerson))) $('person-menu').close();
-  const { locked, layoutLocked, admit, pin } = call.settings;
+  const { locked, layoutLocked, admit, pin, hls } = call.settings;
   $('room-locked').checked = Boolean(locked);
   $('room-layout-locked').checked = Boolean(layoutLocked);
   $('room-admit').checked = admit === 'moderator';
   $('room-pin-clear').hidden = !pin;
   $('room-pin').placeholder = t(pin ? 'host.pin.set' : 'host.pin.none');
   $('locked-badge').hidden = !locked;
+  $('watched-badge').hidden = !hls;
+  $('room-watch').hidden = !hls;
+  $('watch-link').value = address.linkToWatch(call.room);
+  $('watch-open').href = $('watch-link').value;
   showWaiting(call);
 }
 
