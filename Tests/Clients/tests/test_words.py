@@ -10,7 +10,7 @@ from support.server import ROOT
 WEB = ROOT / "Sources" / "Gateway" / "Web"
 LANGUAGES = {path.name.split(".")[1]: json.loads(path.read_text()) for path in WEB.glob("words.*.json")}
 SCRIPTS = {path.name: path.read_text() for path in WEB.glob("*.js")}
-HTML = (WEB / "index.html").read_text()
+HTML = "\n".join((WEB / name).read_text() for name in ("index.html", "watch.html"))
 
 
 def placeholders(text):
