@@ -24,7 +24,9 @@ struct Room: Sendable {
     /// Those that run or are paused, in the order of their starts.
     var recordings: [RecordingInfo] = []
     /// Whether the room is streamed to another server.
-    var isStreamed = false
+    var isSentOn = false
+    /// Whether others outside of the room may see and hear it now.
+    var isStreamed: Bool { isSentOn || settings.hls }
     private var joins = 0
     /// How many times somebody began to present while nobody else did.
     private(set) var presentings = 0

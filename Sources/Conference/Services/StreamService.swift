@@ -77,7 +77,7 @@ final class StreamService: Sendable {
                 forget(stream)
                 throw .internalFailure("The system has no thread for the stream.")
             }
-            slot.room.isStreamed = true
+            slot.room.isSentOn = true
             return info
         }
     }
@@ -153,7 +153,7 @@ final class StreamService: Sendable {
 
     private static func end(_ stream: RoomStream, _ slot: inout RoomSlot) {
         slot.streams.end(stream.id)
-        slot.room.isStreamed = !slot.streams.running.isEmpty
+        slot.room.isSentOn = !slot.streams.running.isEmpty
     }
 
     // MARK: - Ending

@@ -90,7 +90,6 @@ export function showHosts(call) {
   $('room-pin-clear').hidden = !pin;
   $('room-pin').placeholder = t(pin ? 'host.pin.set' : 'host.pin.none');
   $('locked-badge').hidden = !locked;
-  $('watched-badge').hidden = !hls;
   $('room-watch').hidden = !hls;
   $('watch-link').value = address.linkToWatch(call.room);
   $('watch-open').href = $('watch-link').value;

@@ -1,4 +1,4 @@
-// The sign and the words that say that the call is streamed live to another server.
+// The sign and the words that say that the call is streamed live, to another server or to players of HLS.
 
 import { notice } from '/assets/elements.js';
 import { t } from '/assets/words.js';
