@@ -85,7 +85,7 @@ extension Conference {
                 "Rooms whose media runs since a peer, a recording or a snapshot takes its output.", .gauge,
                 Double(engines.count(where: \.isRunning))))
         samples += streamService.samples + recordingService.control.samples + chat.pictures.samples
-        samples += hls.samples(rooms.compactMap { $0.read(\.hls) ?? nil })
+        samples += hls.samples(registry.rooms.compactMap { $0.read(\.hls) ?? nil })
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(

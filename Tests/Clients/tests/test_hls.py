@@ -169,6 +169,24 @@ def test_chromium_plays_with_little_delay_on_the_page_and_by_itself(room, tmp_pa
     asyncio.run(asyncio.wait_for(run(), 90))
 
 
+def test_the_page_asks_for_the_pin_of_a_room(room, tmp_path):
+    async def run():
+        page = await Page().open(f"{room.url}/watch/pinned", 390, 844, True, tmp_path)
+        try:
+            await page.wait_for("!document.getElementById('pin-form').hidden")
+            await page.fits("the question for the PIN")
+            await page.audit("the question for the PIN")
+            for pin, said in ("1111", "That is not the PIN."), ("2718", "Waiting for the picture …"):
+                await page.evaluate(f"(document.getElementById('pin').value = '{pin}', document.getElementById('pin-form').requestSubmit(), 1)")
+                await page.wait_for(f"document.getElementById('state').textContent === '{said}'")
+            await asyncio.sleep(2)
+            assert await page.evaluate("document.getElementById('pin-form').hidden"), "nobody is in the room"
+        finally:
+            await page.close()
+    room.json("PUT", "/api/rooms/pinned", {"hls": True, "pin": "2718"}, expect=201)
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
 async def read(session, url, end, figures):
     """A player: reloads of the playlist that wait for the next part, and the part."""
     number = part = 0
@@ -230,7 +248,7 @@ def test_floods_nonsense_and_slow_readers_are_bounded_and_others_go_on(room):
     print(f"{counts}, answers to another p50 {np.median(waits):.2f} s, max {max(waits):.2f} s, {most:.0f} MB more")
     answers = counts["answers"]
     # What the flood itself gave up at its end is no answer.
-    assert set(answers) <= {"ClientConnectionError", "200", "400", "503"} and answers["400"] > 100 and answers["200"] > 100, counts
+    assert set(answers) <= {"ClientConnectionError", "200", "400", "503"} and answers["400"] > 30 and answers["200"] > 30, counts
     # A build without optimisation on a busy machine spends most of the time in the sockets of the flood.
     assert np.median(waits) < 2 and max(waits) < 8, waits
     assert most < 150, most
