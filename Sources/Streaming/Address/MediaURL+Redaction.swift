@@ -1,6 +1,6 @@
 extension MediaURL {
     /// The query's members, with percent signs decoded.
-    var parameters: [(name: String, value: String)] {
+    package var parameters: [(name: String, value: String)] {
         (query ?? "").split(separator: "&").map { member in
             let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (Self.decoded(parts[0]), parts.count > 1 ? Self.decoded(parts[1]) : "")

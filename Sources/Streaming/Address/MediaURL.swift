@@ -95,9 +95,9 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     public var address: IPAddress? { IPAddress(host) }
 
     /// The URL with all credentials.
-    var text: String { text(host: bracketed(host)) }
+    package var text: String { text(host: bracketed(host)) }
     /// The same with an address instead of the host.
-    func text(at address: IPAddress) -> String { text(host: bracketed("\(address)")) }
+    package func text(at address: IPAddress) -> String { text(host: bracketed("\(address)")) }
 
     private func text(host: String) -> String {
         scheme + "://" + (userInfo.map { $0 + "@" } ?? "") + host + (port.map { ":\($0)" } ?? "") + path
@@ -105,7 +105,7 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `host:port`, with the brackets of an IPv6 address.
-    var authority: String { bracketed(host) + (port.map { ":\($0)" } ?? "") }
+    package var authority: String { bracketed(host) + (port.map { ":\($0)" } ?? "") }
     private func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     public var description: String { redacted }
