@@ -112,49 +112,6 @@ public final class MediaFileReader {
     }
 }
 
-/// An FFmpeg decoder for a stream of a file: unlike the decoder of a call, it may reorder and delay frames.
-private final class StreamDecoder {
-    let context: UnsafeMutablePointer<AVCodecContext>
-
-    init(_ stream: UnsafeMutablePointer<AVStream>) throws(CodecError) {
-        let id = stream.pointee.codecpar.pointee.codec_id
-        guard let codec = avcodec_find_decoder(id) else {
-            throw .unavailable("a decoder for \(String(cString: avcodec_get_name(id)))")
-        }
-        var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(
-            avcodec_alloc_context3(codec), "decoder")
-        avcodec_parameters_to_context(context, stream.pointee.codecpar)
-        context?.pointee.thread_count = 1
-        context?.pointee.pkt_timebase = stream.pointee.time_base
-        context?.pointee.max_pixels = Int64(VideoFormat.maxPixels)
-        let result = avcodec_open2(context, codec, nil)
-        guard result >= 0, let opened = context else {
-            avcodec_free_context(&context)
-            throw .failed(operation: "decoder", reason: FFmpeg.reason(result))
-        }
-        self.context = opened
-    }
-
-    deinit {
-        var context: UnsafeMutablePointer<AVCodecContext>? = context
-        avcodec_free_context(&context)
-    }
-
-    /// Delivers every frame that a packet completes; nil stands for the end of the stream.
-    func decode(
-        _ packet: UnsafeMutablePointer<AVPacket>?, _ deliver: (consuming Frame) throws(CodecError) -> Void
-    ) throws(CodecError) {
-        try FFmpeg.check(avcodec_send_packet(context, packet), "decode")
-        while true {
-            let frame = try Frame()
-            let result = avcodec_receive_frame(context, frame.pointer)
-            if result == kAVERROR_EAGAIN || result == kAVERROR_EOF { return }
-            try FFmpeg.check(result, "decode")
-            try deliver(frame)
-        }
-    }
-}
-
 /// Converts a stream's timestamp to ticks of `rate` since the file's start.
 private func ticks(_ value: Int64, _ base: AVRational, origin: Int64, rate: Int32) -> Int64 {
     av_rescale_q(value, base, AVRational(num: 1, den: rate))
@@ -246,8 +203,7 @@ private final class AudioTrack {
     let passesOpus: Bool
     private let timeBase: AVRational
     private let decoder: StreamDecoder?
-    private var resampler: AudioResampler?
-    private var shape: (format: Int32, rate: Int32, channels: Int32) = (-1, 0, 0)
+    private var resampler = FrameResampler()
     /// The index of the next sample; set by the first frame and counted from there, so that rounding leaves no gaps.
     private var position: Int64?
 
@@ -260,8 +216,7 @@ private final class AudioTrack {
 
     func flush() {
         if let decoder { avcodec_flush_buffers(decoder.context) }
-        resampler = nil
-        shape = (-1, 0, 0)
+        resampler = FrameResampler()
         position = nil
     }
 
@@ -280,32 +235,14 @@ private final class AudioTrack {
         try decoder.decode(packet) { (frame: consuming Frame) throws(CodecError) in
             let time = frame.pointer.pointee.best_effort_timestamp
             if first == nil, time != kAV_NOPTS_VALUE { first = ticks(time, timeBase, origin: origin, rate: 48_000) }
-            try append(frame, to: &samples)
+            try resampler.append(frame, to: &samples)
         }
-        if packet == nil { try resampler?.finish(into: &samples) }
+        if packet == nil { try resampler.finish(into: &samples) }
         guard !samples.isEmpty else { return }
         var start = position ?? first ?? 0
         // A gap of more than 20 ms in the file is a gap in the output.
         if let first, first &- start > 960 { start = first }
         position = start &+ Int64(samples.count)
         output.append(.pcm(samples, timestamp: start))
-    }
-
-    private func append(_ frame: consuming Frame, to samples: inout [Float]) throws(CodecError) {
-        let value = frame.pointer
-        let now = (value.pointee.format, value.pointee.sample_rate, value.pointee.ch_layout.nb_channels)
-        if resampler == nil || now != shape {
-            try resampler?.finish(into: &samples)
-            resampler = try AudioResampler(
-                layout: &value.pointee.ch_layout, format: AVSampleFormat(rawValue: value.pointee.format),
-                inputRate: Int(value.pointee.sample_rate))
-            shape = now
-        }
-        // Planar formats have one plane per channel, the others one plane for all channels.
-        let planes = (0..<max(Int(value.pointee.ch_layout.nb_channels), 1)).map { index -> UnsafePointer<UInt8>? in
-            let isPlanar = av_sample_fmt_is_planar(AVSampleFormat(rawValue: value.pointee.format)) != 0
-            return isPlanar || index == 0 ? UnsafePointer(value.pointee.extended_data[index]) : nil
-        }
-        try resampler?.convert(planes, count: Int(value.pointee.nb_samples), into: &samples)
     }
 }

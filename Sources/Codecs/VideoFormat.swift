@@ -12,6 +12,11 @@ public struct VideoFormat: Hashable, Sendable {
 
     public var pixels: Int { width * height }
 
+    /// The format of an input, which `StreamDecoder` decodes, whatever its samples.
+    package init(width: Int, height: Int, referenceFrames: Int) {
+        (self.width, self.height, self.referenceFrames, isPlain) = (width, height, referenceFrames, true)
+    }
+
     /// The largest picture that is decoded; a stream with a larger one is refused before memory is allocated for it.
     public static let maxPixels = 4096 * 4096
     /// The most macroblocks of reference pictures: the three of VP8 at the largest size (75 MB), which is a little more
