@@ -105,13 +105,12 @@ package final class VideoIntake: Sendable {
         /// The decoder's share of the memory limit, and the picture size in pixels that it is for.
         var reservation: (pixels: PixelReservation, size: Int)?
         var budget: DecodeBudget
-        /// For pictures that are larger than the room's canvas.
-        var pool: PicturePool?
+        var fit = CanvasFit()
 
         mutating func close() {
             decoder = nil
             reservation = nil
-            pool = nil
+            fit = CanvasFit()
         }
     }
 
@@ -166,6 +165,11 @@ package final class VideoIntake: Sendable {
 
     /// The canvas of the room, in pixels.
     func setCanvas(width: Int, height: Int) { canvas.store(Int64(width) << 32 | Int64(height), ordering: .relaxed) }
+
+    var canvasSize: (width: Int, height: Int) {
+        let size = canvas.load(ordering: .relaxed)
+        return (Int(size >> 32), Int(size & 0xFFFF_FFFF))
+    }
 
     /// Sets whether any view has a tile of the sender. Without one nothing is decoded, and the decoder's memory is
     /// released.
@@ -276,7 +280,10 @@ package final class VideoIntake: Sendable {
             if let refusal { return refuse(refusal, at: now) }
             guard let decoded else { return }
             counters.decodedFrames.wrappingAdd(1, ordering: .relaxed)
-            enqueue(fitted(decoded, frame.rotation), of: frame, size: (decoded.width, decoded.height))
+            show(
+                decoding.value.fit.fitted(decoded, frame.rotation, to: canvasSize), rotation: frame.rotation,
+                size: (decoded.width, decoded.height), captureTime: frame.captureTime, arrival: frame.arrival,
+                isRepaired: frame.isRepaired)
         } catch {
             // The fault costs this frame and those that refer to it; the last good picture stays.
             counters.count(.fault)
@@ -300,44 +307,28 @@ package final class VideoIntake: Sendable {
         return nil
     }
 
-    /// Scales a large picture down to the room's canvas: composing, for which the whole room waits, then costs the same
-    /// as with any other picture. The result still covers the canvas in both directions, whatever part of it a tile
-    /// shows.
-    private func fitted(_ picture: Picture, _ rotation: Rotation) -> Picture {
-        guard picture.width * picture.height > SharedDecodeBudget.usualPixels else { return picture }
-        let size = canvas.load(ordering: .relaxed)
-        let (across, down) = (Double(size >> 32), Double(size & 0xFFFF_FFFF))
-        let (width, height) = rotation.isSideways ? (down, across) : (across, down)
-        let scale = max(width / Double(picture.width), height / Double(picture.height))
-        guard width > 0, scale < 1 else { return picture }
-        func even(_ side: Int) -> Int { max(2, Int((Double(side) * scale / 2).rounded(.up)) * 2) }
-        let (small, low) = (even(picture.width), even(picture.height))
-        let pool =
-            decoding.value.pool.flatMap { $0.width == small && $0.height == low ? $0 : nil }
-            ?? PicturePool(width: small, height: low)
-        decoding.value.pool = pool
-        let target = pool.make()
-        Scaler.scale(from: picture, into: target, x: 0, y: 0, width: small, height: low)
-        return target
-    }
-
-    private func enqueue(_ picture: Picture, of frame: ReceivedVideoFrame, size: (width: Int, height: Int)) {
+    /// Takes a decoded picture.
+    ///
+    /// - Parameter size: of the picture as it was decoded.
+    func show(
+        _ picture: Picture, rotation: Rotation, size: (width: Int, height: Int), captureTime: Instant,
+        arrival: Instant, isRepaired: Bool = false
+    ) {
         let ready = MonotonicClock.now()
         state.withLock { state in
-            state.lastArrival = frame.arrival
+            state.lastArrival = arrival
             state.firstPicture = state.firstPicture ?? ready
-            let turned = frame.rotation.isSideways
-            (state.width, state.height) = turned ? (size.height, size.width) : size
+            (state.width, state.height) = rotation.isSideways ? (size.height, size.width) : size
             state.pictures.insert(
                 Timed(
                     content: Shown(
-                        picture: picture, rotation: frame.rotation,
-                        origin: PictureOrigin(arrival: frame.arrival, decoded: ready)),
-                    captureTime: frame.captureTime, arrival: frame.arrival),
+                        picture: picture, rotation: rotation,
+                        origin: PictureOrigin(arrival: arrival, decoded: ready)),
+                    captureTime: captureTime, arrival: arrival),
                 bytes: picture.width * picture.height * 3 / 2)
             // Bounded, since no tick empties the list while the sender has no tile.
             if state.fresh.count < PictureQueue<Shown>.limit {
-                state.fresh.append((frame.captureTime, frame.arrival, frame.isRepaired))
+                state.fresh.append((captureTime, arrival, isRepaired))
             }
         }
     }

@@ -378,6 +378,12 @@ package final class RoomEngine: Sendable {
         return intake
     }
 
+    /// Adds a participant that has no peer: its audio and its pictures come by the result.
+    package func addInput(_ participant: String) -> InputIntake {
+        let intake = add(participant, hearsAs: participant) { _ in }
+        return InputIntake(intake, services: services.decode, at: MonotonicClock.now())
+    }
+
     package func remove(_ participant: String) {
         var intake: Intake?
         use(.participant(participant), false) { state in
