@@ -77,14 +77,24 @@ let package = Package(
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
             name: "Streaming", dependencies: ["Basics", "Threads", "Codecs", "CFFmpeg"], swiftSettings: strict),
+        // What is pulled into a room: sources by URL and files, as pictures and samples.
+        .target(
+            name: "Inputs",
+            dependencies: [
+                "Basics", "Threads", "Codecs", "Streaming",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ], swiftSettings: strict),
         .target(
             name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"],
             swiftSettings: strict),
         .target(
             name: "Conference",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording",
-                "Streaming",
+                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording", "Streaming",
+                "Inputs",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .target(
@@ -149,6 +159,8 @@ let package = Package(
             name: "RecordingTests", dependencies: ["TestSupport", "Recording", "Codecs"], swiftSettings: strict),
         .testTarget(
             name: "StreamingTests", dependencies: ["TestSupport", "Streaming", "Codecs"], swiftSettings: strict),
+        .testTarget(
+            name: "InputsTests", dependencies: ["TestSupport", "Inputs", "Codecs", "Threads"], swiftSettings: strict),
         .testTarget(
             name: "RoomMediaTests", dependencies: ["TestSupport", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
