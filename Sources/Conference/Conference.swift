@@ -29,6 +29,7 @@ public final class Conference: Sendable {
     let chat: ChatService
     let moderation: ModerationService
     let waiting: WaitingService
+    let inputs: InputService
     let control = ControlThread()
     /// What happens on the server, for programs that follow it.
     public let events = EventBus()
@@ -80,6 +81,7 @@ public final class Conference: Sendable {
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
         moderation = ModerationService(rooms: roomService, seats: seats, waiting: waiting)
+        inputs = InputService(configuration.inputs, rooms: roomService, seats: seats, control: control, log: log)
         avatars = AvatarService(
             AvatarStore(directory: configuration.avatarsDirectory, logger: logger), rooms: roomService)
         layoutService = LayoutService(

@@ -84,7 +84,7 @@ extension Conference {
                 "tessera_room_engines_running",
                 "Rooms whose media runs since a peer, a recording or a snapshot takes its output.", .gauge,
                 Double(engines.count(where: \.isRunning))))
-        samples += streamService.samples + recordingService.control.samples + chat.pictures.samples
+        samples += streamService.samples + recordingService.control.samples + chat.pictures.samples + inputs.samples
         samples += hls.samples(registry.rooms.compactMap { $0.read(\.hls) ?? nil })
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }

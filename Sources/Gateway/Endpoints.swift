@@ -72,6 +72,7 @@ struct Endpoints: Sendable {
             conference, links: links, downloads: downloads, publicURL: configuration.http.publicURL)
         table.addMeeting(conference, links: links)
         table.addStreams(conference)
+        table.addInputs(conference)
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
         table.addAvatars(conference, policy: access)

@@ -34,6 +34,7 @@ extension ServerEvent {
         (recording.state, recording.failure) = (.failed, "The disk is full.")
         happenings.append(.recordingFailed(recording))
         happenings += streams(from: start)
+        happenings += inputs(since: start)
         return happenings.enumerated().map { index, happening in
             let isServers = happening.kind == .overloadChanged
             return ServerEvent(
@@ -68,5 +69,21 @@ extension ServerEvent {
         happenings.append(.streamFailed(stream))
         stream.state = .ended
         return happenings + [.streamEnded(stream)]
+    }
+
+    private static func inputs(since start: Date) -> [ServerEvent.Happening] {
+        var input = InputInfo(
+            id: "q8v3kd", room: "weekly", participant: "p2m9xa", name: "Stage camera",
+            url: "srt://camera.example:9000", loops: false, state: .connecting, since: start)
+        var happenings: [ServerEvent.Happening] = [.inputStarted(input)]
+        input.state = .live
+        happenings.append(.inputLive(input))
+        (input.state, input.attempts, input.reason) = (.retrying, 1, "nothing came in time")
+        happenings.append(.inputRetrying(input))
+        (input.state, input.attempts) = (.failed, 0)
+        happenings.append(.inputFailed(input))
+        (input.state, input.reason) = (.ended, nil)
+        happenings.append(.inputEnded(input))
+        return happenings
     }
 }

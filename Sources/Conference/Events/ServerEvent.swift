@@ -42,6 +42,13 @@ public struct ServerEvent: Sendable {
         case streamRetrying(StreamInfo)
         case streamEnded(StreamInfo)
         case streamFailed(StreamInfo)
+        /// A source is about to be pulled into the room.
+        case inputStarted(InputInfo)
+        case inputLive(InputInfo)
+        /// The source is lost, and is tried again.
+        case inputRetrying(InputInfo)
+        case inputFailed(InputInfo)
+        case inputEnded(InputInfo)
         /// The server saves work, or does not any more.
         case overloadChanged(Overload)
         case speakerChanged(String?)
@@ -79,6 +86,8 @@ public struct ServerEvent: Sendable {
         case recordingRemoved = "recording.removed"
         case streamStarted = "stream.started", streamLive = "stream.live", streamRetrying = "stream.retrying"
         case streamEnded = "stream.ended", streamFailed = "stream.failed"
+        case inputStarted = "input.started", inputLive = "input.live", inputRetrying = "input.retrying"
+        case inputFailed = "input.failed", inputEnded = "input.ended"
         case overloadChanged = "overload.changed"
         case speakerChanged = "speaker.changed", layoutChanged = "layout.changed", chat
 
@@ -94,7 +103,9 @@ extension ServerEvent.Happening {
     /// Whether the event is about single people of its room.
     var saysWhoIsThere: Bool {
         switch self {
-        case .participantJoined, .participantUpdated, .participantLeft, .speakerChanged, .layoutChanged, .chat: true
+        case .participantJoined, .participantUpdated, .participantLeft, .speakerChanged, .layoutChanged, .chat,
+            .inputStarted, .inputLive, .inputRetrying, .inputFailed, .inputEnded:
+            true
         default: false
         }
     }
@@ -128,6 +139,11 @@ extension ServerEvent.Happening {
         case .streamRetrying: .streamRetrying
         case .streamEnded: .streamEnded
         case .streamFailed: .streamFailed
+        case .inputStarted: .inputStarted
+        case .inputLive: .inputLive
+        case .inputRetrying: .inputRetrying
+        case .inputFailed: .inputFailed
+        case .inputEnded: .inputEnded
         case .overloadChanged: .overloadChanged
         case .speakerChanged: .speakerChanged
         case .layoutChanged: .layoutChanged

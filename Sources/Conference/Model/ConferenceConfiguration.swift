@@ -1,5 +1,6 @@
 public import Basics
 public import RoomMedia
+public import Streaming
 
 /// The configuration of a conference server. The defaults are enough for a call between two people and its recording.
 public struct ConferenceConfiguration: Sendable {
@@ -9,6 +10,7 @@ public struct ConferenceConfiguration: Sendable {
     public var audio = Audio()
     public var recording = Recording()
     public var streams = Streams()
+    public var inputs = Inputs()
     public var pictures = Pictures()
     public var limits = Limits()
     /// The directory of stored avatars; created with the first of them.
@@ -98,6 +100,26 @@ public struct ConferenceConfiguration: Sendable {
         /// The bytes of all recordings together above which the oldest are removed; 0: none is.
         public var maxBytes = 0
         public init() {}
+    }
+
+    /// The sources that may be pulled into rooms.
+    public struct Inputs: Sendable, Equatable {
+        /// `file` stands for the paths of files below `directory`.
+        public enum Scheme: String, Sendable, CaseIterable { case srt, rtmp, rtsp, http, https, file }
+        public var schemes = Scheme.allCases
+        /// Empty: every host with a public address.
+        public var hosts: [HostPattern] = []
+        /// Empty: no file is read.
+        public var directory = ""
+        public var maxPerRoom = 4
+        /// Pictures with more pixels are not decoded.
+        public var maxPixels = 1920 * 1088
+        /// How long a lost source is tried again.
+        public var retryFor: Duration = .seconds(600)
+        public init() {}
+
+        /// The largest value of `maxPixels`: with more no decoder starts.
+        public static let mostPixels = 4096 * 4096
     }
 
     /// The stored pictures of chats.

@@ -6,6 +6,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     case participantNotFound(String)
     case recordingNotFound(String)
     case streamNotFound(String)
+    case inputNotFound(String)
     case roomFull(String)
     case roomLocked(String)
     case pinRequired(String)
@@ -53,6 +54,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         case .participantNotFound(let id): "There is no participant “\(id)”."
         case .recordingNotFound(let id): "There is no recording “\(id)”."
         case .streamNotFound(let id): "There is no stream “\(id)” here."
+        case .inputNotFound(let id): "There is no input “\(id)” here."
         case .roomFull(let id): "Room “\(id)” is full."
         case .roomLocked(let id): "Room “\(id)” is locked: it must be opened first."
         case .pinRequired(let id): "Room “\(id)” asks for a PIN."

@@ -35,6 +35,8 @@ public struct JoinRequest: Hashable, Sendable {
         case participant
         /// Receives only and is not shown.
         case viewer
+        /// A source that the server pulls (`Conference.addInput`): sends only, and has no client.
+        case input
     }
 
     public var room: String

@@ -60,6 +60,8 @@ struct Member: Hashable, Sendable {
 
     /// The role that counts: a client that only receives is a viewer.
     var effectiveRole: Role { kind == .viewer ? .viewer : role }
+    /// Whether it is a source that the server pulls, and no person.
+    var isInput: Bool { kind == .input }
     func permits(_ action: RoomAction) -> Bool { action.rule(for: effectiveRole) == .yes }
     /// Whether the member may become the moderator of a room without tokens.
     var canInherit: Bool { isNative && !roleIsProven && effectiveRole != .viewer }
@@ -98,6 +100,6 @@ struct Member: Hashable, Sendable {
             hand: hand,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,
-            volume: volume, unrecordedBy: unrecordedBy.sorted())
+            volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput)
     }
 }

@@ -56,8 +56,10 @@ struct Room: Sendable {
     mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError)
         -> Member
     {
-        try checkDoor(request)
-        if mustWait(request) { throw .mustWait(self.id) }
+        if request.kind != .input {
+            try checkDoor(request)
+            if mustWait(request) { throw .mustWait(self.id) }
+        }
         try checkPlace(isViewer: request.kind == .viewer || request.role == .viewer)
         if let other = request.asParticipant, member(other) == nil { throw .participantNotFound(other) }
         if let view = request.view { try requireView(view) }
@@ -110,8 +112,10 @@ struct Room: Sendable {
         return true
     }
 
+    /// Whether somebody is in the room: an input is nobody.
+    var hasPeople: Bool { members.contains { !$0.isInput } }
     /// Whether nobody is in the room or waits for it.
-    var isEmpty: Bool { members.isEmpty && waiting.isEmpty }
+    var isEmpty: Bool { !hasPeople && waiting.isEmpty }
     private mutating func noteEmptiness(at now: Instant) { emptySince = isEmpty ? emptySince ?? now : nil }
 
     // MARK: - The door
@@ -391,7 +395,7 @@ struct Room: Sendable {
     /// Changes a role for a moderator, who may not leave the room without one.
     private mutating func changeRole(_ id: String, to role: Role) throws(ConferenceError) {
         let index = try index(id)
-        guard members[index].kind == .participant else {
+        guard members[index].kind != .viewer else {
             throw .conflict("“\(members[index].name)” receives only, and cannot have another role.")
         }
         if role == .moderator, !members[index].isNative {

@@ -54,7 +54,9 @@ extension Room {
     /// The views of all members, by their ids.
     var views: [String: ViewID] {
         let pictures = pictures
-        return Dictionary(members.map { ($0.id, pictures.view(of: $0)) }) { first, _ in first }
+        // Inputs see nothing.
+        let takers = members.lazy.filter { !$0.isInput }
+        return Dictionary(takers.map { ($0.id, pictures.view(of: $0)) }) { first, _ in first }
     }
 
     /// The layout of a view.

@@ -146,6 +146,8 @@ public struct ParticipantInfo: Hashable, Sendable {
     public var unrecordedBy: [RecordingRefusal] = []
 
     public var recorded: Bool { unrecordedBy.isEmpty }
+    /// Whether it is a source that the server pulls, and no person.
+    public var isInput = false
 }
 
 /// Moderation of one participant; nil leaves a value as it is.

@@ -74,6 +74,7 @@ final class RoomService: Sendable {
         guard let room = registry[id] else { return }
         let last = room.end(if: condition) { slot in
             // Before another room of this name can begin.
+            tell(slot.endInputs(), of: slot.room)
             tell(slot.feed.ended(slot.room, reason), of: slot.room)
             registry.remove(room, seats: slot.room.members.map(\.id) + slot.screens.keys)
             for screen in slot.screens.values { control.post { screen.ended() } }
@@ -124,6 +125,7 @@ final class RoomService: Sendable {
                 endWaits(slot.room.admit(nil, at: MonotonicClock.now()), .admitted, &slot)
             }
             endScreenPeers(&slot)
+            endInputs(&slot)
             publish(&slot, since: old)
             return result
         }
@@ -139,6 +141,15 @@ final class RoomService: Sendable {
             media.peers.leave(peer)
             control.post { screen.ended() }
         }
+    }
+
+    // MARK: - Inputs
+
+    /// Ends the inputs whose participants have left.
+    private func endInputs(_ slot: inout RoomSlot) {
+        if slot.inputs.isEmpty { return }
+        let room = slot.room
+        tell(slot.endInputs { room.member($0) == nil }, of: room)
     }
 
     // MARK: - Waiting
@@ -167,9 +178,9 @@ final class RoomService: Sendable {
     private func publish(_ slot: inout RoomSlot, since old: Room) {
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
-        if old.members.isEmpty != slot.room.members.isEmpty {
+        if old.hasPeople != slot.room.hasPeople {
             let now = MonotonicClock.now()
-            for recording in slot.running { recording.rest(slot.room.members.isEmpty, at: now) }
+            for recording in slot.running { recording.rest(!slot.room.hasPeople, at: now) }
         }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
         let isSamePicture = slot.room.hasSamePictures(as: old)

@@ -61,6 +61,9 @@ struct RoomSlot {
     /// The only participant so far, and whether the room was reserved before; nil once another one joined.
     var firstGuest: (id: String, foundRoom: Bool)?
 
+    /// The sources that the server pulls into the room, the oldest first, also those that are over.
+    var inputs: [RoomInput] = []
+
     /// Snapshots that wait for their picture, by view.
     var snapshots: [ViewID: Int] = [:]
 
@@ -108,7 +111,7 @@ struct RoomSlot {
     mutating func updatePreRoll(_ length: Duration, _ memory: RecordingMemory) {
         let view = room.settings.recordedView
         let isWanted =
-            length > .zero && !room.members.isEmpty
+            length > .zero && room.hasPeople
             && !running.contains { $0.view == view || $0.info.state == .paused }
         if let preRoll, isWanted, preRoll.fits(room.settings) { return }
         preRoll?.end()
@@ -169,7 +172,7 @@ struct RoomSlot {
 
     private var views: [ViewInfo] {
         let pictures = room.pictures
-        let used = room.members.map { pictures.view(of: $0) }
+        let used = room.members.filter { !$0.isInput }.map { pictures.view(of: $0) }
         let named = room.settings.viewNames.map { ViewID($0) }
         let own = Set(used).subtracting(named).sorted {
             ($0.name, $0.choice?.layout ?? "", $0.choice?.pins.joined() ?? "")
@@ -195,7 +198,7 @@ struct RoomSlot {
             views: [:], speaker: room.speaker)
         scene.viewOf = room.views
         let pictures = room.pictures
-        let takers = Dictionary(grouping: room.members) { scene.viewOf[$0.id] ?? .main }
+        let takers = Dictionary(grouping: room.members.filter { !$0.isInput }) { scene.viewOf[$0.id] ?? .main }
         for view in used.union([.main]) {
             let shown = pictures.shown(view)
             // Others' tiles are all that who has a picture alone may want (`self` of layouts).

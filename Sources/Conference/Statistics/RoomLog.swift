@@ -70,6 +70,14 @@ final class RoomLog: Sendable {
         write(level, text, streams, room: info.room, ["stream": "\(info.id)"])
     }
 
+    /// Of an input, whose reason comes without what is secret in its URL.
+    func input(_ info: InputInfo) {
+        write(
+            info.state == .failed || info.state == .retrying ? .notice : .info,
+            "input \(info.state.rawValue)" + (info.reason.map { ": \($0)" } ?? ""), recordings, room: info.room,
+            ["input": "\(info.id)", "url": "\(info.url)"])
+    }
+
     func recordingEnded(_ info: RecordingInfo) {
         let metadata: Logger.Metadata = ["recording": "\(info.id)", "state": "\(info.state.rawValue)"]
         if let failure = info.failure {

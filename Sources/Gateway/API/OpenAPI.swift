@@ -223,7 +223,30 @@ enum OpenAPI {
                 "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
                 "recorded": Schema.boolean,
                 "unrecordedBy": Schema.list(of: Schema.choice(RecordingRefusal.allCases.map(\.rawValue))),
+                "input": [
+                    "type": "boolean", "description": "True for a source that the server pulls; missing for people.",
+                ],
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
+        "Input": Schema.object(
+            [
+                "id": Schema.string, "room": Schema.string,
+                "participant": ["type": "string", "description": "The id of its participant."],
+                "name": Schema.string,
+                "url": ["type": "string", "description": "Without credentials and keys."], "loop": Schema.boolean,
+                "state": Schema.choice(InputInfo.State.allCases.map(\.rawValue)),
+                "since": ["type": "string", "format": "date-time", "description": "When the state began."],
+                "attempts": ["type": "integer", "description": "In vain since it was live; with retrying."],
+                "reason": ["type": "string", "description": "With retrying and failed."],
+            ], required: ["id", "room", "participant", "name", "url", "loop", "state", "since"]),
+        "InputWish": Schema.object(
+            [
+                "url": [
+                    "type": "string",
+                    "description":
+                        "An srt, rtmp, rtsp, http or https URL, or the path of a file below inputs.directory.",
+                ], "name": ["type": "string", "description": "Of the participant."],
+                "loop": ["type": "boolean", "description": "Whether a source with an end starts again there."],
+            ], required: ["url", "name"]),
         "ParticipantChange": Schema.object([
             "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
             "volume": [

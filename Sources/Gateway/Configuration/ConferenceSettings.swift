@@ -17,6 +17,7 @@ extension ConferenceConfiguration {
         recording = settings.recording.files
         streams = settings.streams
         roomsInMetrics = settings.metrics.rooms
+        inputs = settings.inputs
         pictures.directory = settings.doors.directory + "/pictures"
         avatarsDirectory = settings.doors.directory + "/avatars"
         pictures.maxBytes = settings.doors.pictureBytes

@@ -158,6 +158,19 @@ enum ConfigurationSchema {
             "streams.retryFor", \.streams.retryFor, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("streams.authorities", \.streams.authorities, .text("the path of a PEM file")),
         ConfigurationKey("metrics.rooms", \.metrics.rooms, .integer(0...1000)),
+        ConfigurationKey(
+            "inputs.schemes", \.inputs.schemes,
+            .list(of: .choice, "a list of srt, rtmp, rtsp, http, https and file", count: 0...6)),
+        ConfigurationKey(
+            "inputs.hosts", \.inputs.hosts,
+            .list(
+                of: hostPattern, "a list of hosts such as camera.example, *.example, 10.1.0.0/16 or *", count: 0...256)),
+        ConfigurationKey(
+            "inputs.directory", \.inputs.directory, .text("the path of a folder, or \"\"") { !$0.utf8.contains(0) }),
+        ConfigurationKey("inputs.maxPerRoom", \.inputs.maxPerRoom, .integer(0...64)),
+        ConfigurationKey(
+            "inputs.maxPixels", \.inputs.maxPixels, .integer(10_000...ConferenceConfiguration.Inputs.mostPixels)),
+        ConfigurationKey("inputs.retryFor", \.inputs.retryFor, .duration(.zero...(.seconds(86400)), "at most 24h")),
         ConfigurationKey("auth.mode", \.auth.mode, .choice),
         ConfigurationKey("auth.secret", \.auth.secret, .text("text"), secret: true),
         ConfigurationKey("auth.adminToken", \.auth.adminToken, .text("text"), secret: true),

@@ -16,6 +16,7 @@ public struct TesseraConfiguration: Sendable, Equatable {
     public var recording = Recording()
     public var streams = ConferenceConfiguration.Streams()
     public var metrics = Metrics()
+    public var inputs = ConferenceConfiguration.Inputs()
     public var auth = Auth()
     public var layouts = Layouts()
     public var doors = Doors()

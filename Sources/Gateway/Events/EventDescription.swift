@@ -92,6 +92,11 @@ extension ServerEvent.Kind {
         case .streamRetrying: "The connection of a stream is lost, or cannot be made yet, and is tried again"
         case .streamEnded: "A stream has ended in order"
         case .streamFailed: "A stream is over: its server was away for too long, or refuses it for good"
+        case .inputStarted: "A source is about to be pulled into a room, as a participant of its own"
+        case .inputLive: "The source of an input is open, and is played"
+        case .inputRetrying: "The source of an input is lost, for the reason, and is tried again"
+        case .inputFailed: "The source of an input is not tried again, for the reason; its participant leaves"
+        case .inputEnded: "The source of an input came to its end, or the input was taken away"
         case .overloadChanged: "The server saves work at another level than before: 0 none, 4 new rooms are refused"
         case .speakerChanged: "Another participant speaks, or nobody (null); only where asked for"
         case .layoutChanged: "What everyone sees in one of the room's views has another layout; only where asked for"
@@ -122,6 +127,7 @@ extension ServerEvent.Happening {
                 ]
             ]
         case .streamStarted, .streamLive, .streamRetrying, .streamEnded, .streamFailed: Schema.ref("StreamOut")
+        case .inputStarted, .inputLive, .inputRetrying, .inputFailed, .inputEnded: Schema.ref("Input")
         case .overloadChanged:
             Schema.object(
                 ["level": Schema.integer(0...4), "refusesRooms": Schema.boolean], required: ["level", "refusesRooms"])

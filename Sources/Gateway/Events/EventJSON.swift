@@ -43,6 +43,9 @@ extension ServerEvent.Happening {
         case .streamStarted(let info), .streamLive(let info), .streamRetrying(let info), .streamEnded(let info),
             .streamFailed(let info):
             info.json
+        case .inputStarted(let info), .inputLive(let info), .inputRetrying(let info), .inputFailed(let info),
+            .inputEnded(let info):
+            info.json
         case .overloadChanged(let overload):
             ["level": .integer(overload.level), "refusesRooms": .bool(overload.refusesRooms)]
         case .speakerChanged(let id): ["participant": id.map { .string($0) } ?? .null]

@@ -47,7 +47,8 @@ extension ErrorCode {
         case .badMessage, .badRequest, .badSDP: .badRequest
         case .unauthorized, .pinRequired, .wrongPIN: .unauthorized
         case .forbidden, .refused: .forbidden
-        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .streamNotFound, .viewNotFound,
+        case .notFound, .roomNotFound, .participantNotFound, .recordingNotFound, .streamNotFound, .inputNotFound,
+            .viewNotFound,
             .sessionNotFound, .unknownLayout:
             .notFound
         case .methodNotAllowed: .methodNotAllowed

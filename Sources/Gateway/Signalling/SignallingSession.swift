@@ -335,8 +335,8 @@ extension ErrorCode {
             .internalFailure:
             self
         case .roomNotFound: .forbidden
-        case .participantNotFound, .viewNotFound, .recordingNotFound, .streamNotFound, .recordingRunning,
-            .recordingNotRunning,
+        case .participantNotFound, .viewNotFound, .recordingNotFound, .streamNotFound, .inputNotFound,
+            .recordingRunning, .recordingNotRunning,
             .layoutInUse, .conflict:
             .badMessage
         case .badLayout: .unknownLayout

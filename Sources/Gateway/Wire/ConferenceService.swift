@@ -37,6 +37,11 @@ protocol ConferenceService: Sendable {
     func streams(of room: String) throws(ConferenceError) -> [StreamInfo]
     func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo
 
+    func addInput(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo
+    func inputs(of room: String) throws(ConferenceError) -> [InputInfo]
+    func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
+    func removeInput(_ id: String, from room: String) throws(ConferenceError)
+
     func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String

@@ -23,6 +23,7 @@ enum ErrorCode: String, Sendable, CaseIterable {
     case participantNotFound = "participant_not_found"
     case recordingNotFound = "recording_not_found"
     case streamNotFound = "stream_not_found"
+    case inputNotFound = "input_not_found"
     case viewNotFound = "view_not_found"
     case sessionNotFound = "session_not_found"
     case notFound = "not_found"

@@ -56,6 +56,7 @@ extension ErrorCode {
             case .participantNotFound: .participantNotFound
             case .recordingNotFound: .recordingNotFound
             case .streamNotFound: .streamNotFound
+            case .inputNotFound: .inputNotFound
             case .roomFull: .roomFull
             case .roomLocked: .roomLocked
             case .pinRequired: .pinRequired

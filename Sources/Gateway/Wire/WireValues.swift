@@ -81,7 +81,8 @@ extension ParticipantInfo {
                 "recorded": .bool(recorded),
             ],
             where: [
-                "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) })
+                "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) }),
+                "input": isInput ? true : nil,
             ])
     }
 }

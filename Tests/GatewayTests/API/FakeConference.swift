@@ -194,6 +194,27 @@ final class FakeConference: ConferenceService {
         return recording.file
     }
 
+    func addInput(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo {
+        guard self.room(room) != nil else { throw .roomNotFound(room) }
+        guard wish.url != "refused" else { throw .badRequest("url: refused") }
+        note("input \(wish.url) \(wish.name) \(wish.loops)")
+        return input(in: room)
+    }
+    func inputs(of room: String) throws(ConferenceError) -> [InputInfo] { [input(in: room)] }
+    func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo {
+        guard id == "in" else { throw .inputNotFound(id) }
+        return input(in: room)
+    }
+    func removeInput(_ id: String, from room: String) throws(ConferenceError) {
+        _ = try input(id, in: room)
+        note("remove \(id)")
+    }
+    private func input(in room: String) -> InputInfo {
+        InputInfo(
+            id: "in", room: room, participant: "p9", name: "Camera", url: "srt://camera.example:9000", loops: false,
+            state: .connecting, since: Date(timeIntervalSince1970: 0))
+    }
+
     func markRecording(_ id: String, _ text: String) throws(ConferenceError) { note("mark \(id) \(text)") }
     func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
         guard let recording = recording(id) else { throw .recordingNotFound(id) }
