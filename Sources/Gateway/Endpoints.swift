@@ -63,7 +63,8 @@ struct Endpoints: Sendable {
         table.addServer(conference, policy: access) { [gate, whip, largeBodies] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
-            return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples) + (webhooks?.samples ?? [])
+            return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
+                + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])
         }
         table.addRooms(conference, limits: limits, policy: access)

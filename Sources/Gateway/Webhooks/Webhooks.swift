@@ -178,7 +178,7 @@ extension Webhooks {
         return zip(webhooks.indices, statistics.withLock { $0 }).flatMap { index, figures in
             let labels = ["webhook": "\(index + 1)", "host": webhooks[index].host]
             func gauge(_ name: String, _ help: String, _ value: Double) -> MetricSample {
-                MetricSample("tessera_webhook_\(name)", help, .gauge, value, labels: labels)
+                MetricSample(name, help, .gauge, value, labels: labels)
             }
             let dropped = WebhookDelivery.DropReason.allCases.map { reason in
                 MetricSample(
@@ -192,14 +192,19 @@ extension Webhooks {
                 MetricSample(
                     "tessera_webhook_failed_attempts_total", "Attempts that a webhook did not answer with 2xx.",
                     .counter, Double(figures.failed), labels: labels),
-                gauge("queued", "Events that wait for a webhook.", Double(figures.queued)),
-                gauge("queued_bytes", "Bytes of the events that wait for a webhook.", Double(figures.bytes)),
+                gauge("tessera_webhook_queued", "Events that wait for a webhook.", Double(figures.queued)),
                 gauge(
-                    "oldest_seconds", "Age of the oldest event that waits for a webhook.",
+                    "tessera_webhook_queued_bytes", "Bytes of the events that wait for a webhook.",
+                    Double(figures.bytes)),
+                gauge(
+                    "tessera_webhook_oldest_seconds", "Age of the oldest event that waits for a webhook.",
                     figures.oldest.map { Double(max(0, now - $0)) / 1000 } ?? 0),
-                gauge("off", "1: the webhook is off, since its receiver answered 410.", figures.isOff ? 1 : 0),
                 gauge(
-                    "in_memory", "1: the disk does not take the webhook's events.", figures.isInMemory ? 1 : 0),
+                    "tessera_webhook_off", "1: the webhook is off, since its receiver answered 410.",
+                    figures.isOff ? 1 : 0),
+                gauge(
+                    "tessera_webhook_in_memory", "1: the disk does not take the webhook's events.",
+                    figures.isInMemory ? 1 : 0),
             ]
         }
     }
