@@ -147,7 +147,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
-        .testTarget(name: "ThreadsTests", dependencies: ["Threads"], swiftSettings: strict),
+        .testTarget(name: "ThreadsTests", dependencies: ["TestSupport", "Threads"], swiftSettings: strict),
         .testTarget(name: "SocketsTests", dependencies: ["TestSupport", "Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
             name: "PeerTests", dependencies: ["TestSupport", "Peer", "Simulation", "CSRTP"],

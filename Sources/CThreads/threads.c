@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,7 +70,9 @@ int threads_spawn(char *const arguments[], char *const environment[], const int 
     posix_spawnattr_init(&attributes);
     sigemptyset(&signals);
     posix_spawnattr_setsigmask(&attributes, &signals);
-    sigfillset(&signals);
+    // Not sigfillset(3), which leaves out the two signals of the C library's own threads: glibc then lets the program
+    // ignore these.
+    memset(&signals, 0xFF, sizeof signals);
     posix_spawnattr_setsigdefault(&attributes, &signals);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
