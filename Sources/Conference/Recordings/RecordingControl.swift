@@ -32,6 +32,8 @@ final class RecordingControl: Sendable {
         /// nil while the directory is unusable, which makes only recordings fail.
         var catalogue: RecordingCatalogue?
         var repairs: RecordingRepairs?
+        /// Whether all that a crash left open in the directory is known.
+        var hasFoundOpen = false
         var starts: RecordingStarts
         /// How many recordings of each room are being started.
         var starting: [String: Int] = [:]
@@ -127,6 +129,7 @@ final class RecordingControl: Sendable {
     }
 
     private func startDeliveries(of catalogue: RecordingCatalogue) {
+        state.withLock { $0.hasFoundOpen = true }
         deliveries.start(catalogue) { [queue] body in queue.sync(execute: body) }
     }
 
@@ -139,12 +142,19 @@ final class RecordingControl: Sendable {
         }
     }
 
-    /// Looks which old recordings are to be removed, in the background.
-    func removeOld() { retention.look(self) }
+    /// Looks which old recordings are to be removed, in the background. Not before it is known which are to be repaired.
+    func removeOld() {
+        if state.withLock({ $0.hasFoundOpen }) { retention.look(self) }
+    }
     var retentionSamples: [MetricSample] { retention.samples }
 
     /// Stops after the running repair. One that the end of the process interrupts is repeated at the next start.
     func stopRepairs() { state.withLock { $0.isStopped = true } }
+    /// The recordings whose files are being written: they run, are being closed, or wait for their repair.
+    var busy: Set<String> {
+        let (alive, repairs) = state.withLock { ($0.alive.keys, $0.repairs) }
+        return (repairs?.waitingRecordings ?? []).union(alive)
+    }
     var repairsWaiting: Int { state.withLock { $0.repairs }?.waiting ?? 0 }
 
     /// Runs `body` on the disk's queue, without waiting for it.

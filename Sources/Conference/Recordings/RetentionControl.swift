@@ -17,10 +17,14 @@ final class RetentionControl: Sendable {
         var isWorking = false
         var removed: [RecordingRetention.Reason: Int] = [:]
         var undelivered = 0
+        /// The recordings that could not be removed, as far as the log has them.
+        var stuck: Set<String> = []
     }
 
     /// The most files that one step removes.
     private static let filesOfStep = 16
+    /// The most recordings whose removal failed that are named in the log.
+    private static let mostStuck = 1000
 
     init(_ configuration: ConferenceConfiguration.Recording, logger: Logger, events: EventBus) {
         self.logger = logger
@@ -43,10 +47,11 @@ final class RetentionControl: Sendable {
 
     private func choose(_ control: RecordingControl) {
         guard let catalogue = control.catalogue else { return state.withLock { $0.isWorking = false } }
-        let alive = control.alive
+        // A repair would bring back the sidecar of a recording that was removed meanwhile.
+        let busy = control.busy
         var retention = state.withLock { $0.retention }
         let choice = retention.choose(
-            from: catalogue.list().reversed(), at: Date(), isBusy: { alive[$0] != nil }, size: catalogue.size)
+            from: catalogue.list().reversed(), at: Date(), isBusy: { busy.contains($0) }, size: catalogue.size)
         let isNew = state.withLock { state in
             defer { state.undelivered = choice.undelivered }
             (state.retention, state.chosen) = (retention, choice.removed)
@@ -69,16 +74,34 @@ final class RetentionControl: Sendable {
         // A delivery may have been ordered anew since the choice.
         let entry = catalogue.entry(next.id)
         if let entry, !(entry.delivery?.isOpen ?? false && state.withLock { $0.retention.needsDelivery }) {
-            guard catalogue.delete(entry, atMost: Self.filesOfStep) else {
-                return control.later { [self] in remove(control, catalogue) }
+            do throws(RecordingError) {
+                guard try catalogue.delete(entry, atMost: Self.filesOfStep) else {
+                    return control.later { [self] in remove(control, catalogue) }
+                }
+                removed(entry, next.reason)
+            } catch {
+                complain(error, of: entry)
             }
-            logger.notice(
-                "recording removed", metadata: ["recording": "\(entry.id)", "reason": "\(next.reason.rawValue)"])
-            events.publish(.recordingRemoved(RecordingInfo(entry), next.reason), room: entry.room)
-            state.withLock { $0.removed[next.reason, default: 0] += 1 }
         }
         state.withLock { _ = $0.chosen.removeFirst() }
         control.later { [self] in remove(control, catalogue) }
+    }
+
+    private func removed(_ entry: RecordingEntry, _ reason: RecordingRetention.Reason) {
+        logger.notice("recording removed", metadata: ["recording": "\(entry.id)", "reason": "\(reason.rawValue)"])
+        events.publish(.recordingRemoved(RecordingInfo(entry), reason), room: entry.room)
+        state.withLock { state in
+            state.removed[reason, default: 0] += 1
+            state.stuck.remove(entry.id)
+        }
+    }
+
+    /// Logs once that a recording cannot be removed, which each later look tries again.
+    private func complain(_ error: RecordingError, of entry: RecordingEntry) {
+        let isNew = state.withLock { $0.stuck.count < Self.mostStuck && $0.stuck.insert(entry.id).inserted }
+        if isNew {
+            logger.warning("an old recording cannot be removed: \(error)", metadata: ["recording": "\(entry.id)"])
+        }
     }
 
     var samples: [MetricSample] {

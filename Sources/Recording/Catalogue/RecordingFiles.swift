@@ -44,9 +44,12 @@ extension RecordingCatalogue {
     /// the disk.
     ///
     /// - Returns: whether nothing is left.
-    public func delete(_ entry: RecordingEntry, atMost count: Int) -> Bool {
+    /// - Throws: where a file cannot be removed; the recording then stays.
+    public func delete(_ entry: RecordingEntry, atMost count: Int) throws(RecordingError) -> Bool {
         let names = entry.contentNames.filter { exists($0) }
-        for name in names.prefix(count) { unlink(path(name)) }
+        for name in names.prefix(count) where unlink(path(name)) != 0 && errno != ENOENT {
+            throw .notWritable(path: path(name), reason: String(cString: strerror(errno)))
+        }
         // The sidecar goes last: after a crash the rest is still known as this recording's.
         if names.count > count { return false }
         remove(entry.id)

@@ -23,6 +23,9 @@ public final class RecordingRepairs: Sendable {
     /// How many recordings are still to be closed, including the current one.
     public var waiting: Int { waitingIDs.withLock { $0.count } }
 
+    /// Their ids. A recording is among them until its sidecar is written.
+    public var waitingRecordings: Set<String> { waitingIDs.withLock { Set($0.map(\.id)) } }
+
     /// Closes all open recordings. To be called once, on a thread of low priority.
     ///
     /// - Parameters:

@@ -181,12 +181,19 @@ struct CatalogueDeliveryTests {
             catalogue.files(of: done).map { ($0 as NSString).lastPathComponent }
                 == names + ["\(entry.id).timeline.json", "\(entry.id).vtt"])
         #expect(catalogue.size(of: done) == 40)
-        #expect(!catalogue.delete(done, atMost: 2) && catalogue.files(of: done).count == 3)
+        #expect(try !catalogue.delete(done, atMost: 2) && catalogue.files(of: done).count == 3)
         #expect(try RecordingCatalogue(directory: directory.path).entry(entry.id) != nil)
-        #expect(!catalogue.delete(done, atMost: 2) && catalogue.delete(done, atMost: 2))
+        #expect(try !catalogue.delete(done, atMost: 2) && catalogue.delete(done, atMost: 2))
         #expect(catalogue.entry(entry.id) == nil && catalogue.count == 1)
         #expect(directory.files.allSatisfy { $0.hasPrefix(other.id) } && directory.files.count == 3)
-        var foreign = try #require(catalogue.entry(other.id))
+        // A directory, which unlink(2) refuses.
+        let obstacle = directory.file(other.id + ".vtt")
+        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+        let kept = try #require(catalogue.entry(other.id))
+        #expect(throws: RecordingError.self) { try catalogue.delete(kept, atMost: 2) }
+        #expect(catalogue.entry(other.id) != nil, "what cannot be removed stays listed")
+        try FileManager.default.removeItem(atPath: obstacle)
+        var foreign = kept
         foreign.files = ["../../etc/passwd", "/etc/passwd"]
         #expect(catalogue.files(of: foreign).isEmpty, "a sidecar of somebody else leads nowhere")
     }
