@@ -1,4 +1,5 @@
-"""Recordings that a program delivers (`recording.onFinished`): rclone to an S3 server, programs that fail, hang and move, a killed server."""
+"""Recordings that a program delivers (`recording.onFinished`): rclone to an S3 server, programs that fail, hang and move, a killed server;
+and old recordings that go by themselves (`recording.keep`, `recording.maxBytes`)."""
 
 import asyncio
 import contextlib
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 
+from support.flashes import caller, figures, people, wait_for
 from support.people import pair
 from support.recorded import begin, plays, state
 from support.server import Server, free_port
@@ -233,3 +235,35 @@ def test_a_program_that_hangs_holds_up_neither_calls_nor_recordings_nor_the_end(
         children = subprocess.run(["pgrep", "-g", str(process)], capture_output=True, text=True).stdout.split()
         assert not [child for child in children if is_alive(child)]
         assert len(list(server.recordings.glob("*.pending"))) == 2, "the next start takes them up"
+
+
+@pytest.mark.patient
+@pytest.mark.usefixtures("needs_address")
+def test_old_recordings_go_with_their_tracks_by_size_and_by_age(tmp_path):
+    settings = json.dumps({"recording": {"keep": "1h", "maxBytes": 1}})
+    with Server(tmp_path / "server", config=settings) as server:
+        reader = Events(server)
+        with caller(server, "rec", "Ann", "--codec", "vp8"):
+            wait_for(lambda: "Ann" in people(server, "rec") and figures(server, "rec", "Ann")["received"]["video"]["frames"] > 30, 15, "no pictures of Ann")
+            started = server.json("POST", "/api/rooms/rec/recordings", {"tracks": True}, expect=201)
+            time.sleep(1.5)
+            # The only one stays, however large it is.
+            tracked = server.json("POST", f"/api/recordings/{started['id']}/stop")
+        assert {track["kind"] for track in tracked["tracks"]} >= {"camera"}, tracked
+        assert all((server.recordings / track["file"]).exists() for track in tracked["tracks"])
+        kept = record(server, "other")
+        # The server looks every ten seconds.
+        reader.socket.settimeout(20)
+        event = reader.read(b"recording.removed")[-1]
+        assert event["type"] == "recording.removed" and event["data"]["id"] == tracked["id"] and event["data"]["reason"] == "size", event
+        assert not list(server.recordings.glob(f"{tracked['id']}*")), "tracks, timeline and sidecar go too"
+        assert server.get(f"/api/recordings/{tracked['id']}")[0] == 404
+        plays(server.recordings / kept["file"])
+        assert server.stop() == 0
+        sidecar = server.recordings / f"{kept['id']}.json"
+        old = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3610))
+        sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | {"startedAt": old}))
+        server.start()
+        wait_for(lambda: not list(server.recordings.iterdir()), 20, "what is older than an hour stays")
+        assert server.json("GET", "/api/recordings") == []
+        assert 'tessera_recordings_removed_total{reason="age"} 1' in server.get("/metrics")[2].decode()
