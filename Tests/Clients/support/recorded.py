@@ -73,8 +73,8 @@ def has_no_gaps(file):
     return "no gaps" in subprocess.run([PROGRAM, "recording", "check", "--quick", str(file)], capture_output=True, text=True, timeout=30).stdout
 
 
-def begin(server, room="rec"):
-    return server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
+def begin(server, room="rec", **wish):
+    return server.json("POST", f"/api/rooms/{room}/recordings", wish or None, expect=201)
 
 
 def state(server, recording):

@@ -82,7 +82,7 @@ def test_a_refusal_during_a_recording_cuts_the_picture_and_the_voice_out_until_i
 
     async def run():
         async with pair(server, codecs=("H264", "H264")) as (ada, bo):
-            started = begin(server)
+            started = begin(server, tracks=True)
             await asyncio.sleep(2)
             alone = await asyncio.to_thread(encodes, server)
             await bo.send(type="recorded", on=False)
@@ -129,6 +129,15 @@ def test_a_refusal_during_a_recording_cuts_the_picture_and_the_voice_out_until_i
     for speech in timeline["speakers"]:
         inside = min(speech["end"], left_out["end"]) - max(speech["start"], left_out["start"])
         assert speech["participant"] != bo or inside < 0.1, speech
+    tracks = {kind: [t for t in finished["tracks"] if t["participant"] == bo and t["kind"] == kind] for kind in ("audio", "camera")}
+    for before, after in tracks.values():
+        assert 1 < before["start"] + before["duration"] < left_out["start"] + 0.3 and after["start"] > left_out["end"] - 0.1, (tracks, left_out)
+        for track in (before, after):
+            with av.open(str(server.recordings / track["file"])) as container:
+                assert sum(1 for _ in container.decode(container.streams[0])) > 10, track
+    hers = [track for track in finished["tracks"] if track["participant"] == ada]
+    assert sorted(track["kind"] for track in hers) == ["audio", "camera"], "Ada's go on"
+    assert all(track["start"] + track["duration"] > times[-1] - 0.5 for track in hers), (hers, times[-1])
 
 
 async def does_not_hear(peer, frequency):
