@@ -41,8 +41,14 @@ export function showCall(call) {
   on('line', showLine);
   on('stream', () => play(call.stream));
   on('problem', problem => notice(explain(problem)));
-  // What is over needs no word: the notice of it goes.
-  on('connection', state => notice(state === 'connected' ? null : t(`connection.${state}`), 0));
+  // What is over needs no word: the notice of it goes, and no other.
+  let isDown = false;
+  on('connection', state => {
+    const wasDown = isDown;
+    isDown = state !== 'connected';
+    if (isDown) notice(t(`connection.${state}`), 0);
+    else if (wasDown) notice(null);
+  });
   on('chat', message => {
     const isNew = addMessage(message, message.name);
     if (isNew && !message.isEarlier && !isChatOpen() && message.from !== call.id) unread();

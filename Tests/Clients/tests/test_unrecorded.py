@@ -254,11 +254,11 @@ def test_the_page_asks_once_remembers_it_and_shows_it_to_everyone(server, tmp_pa
             await phone.wait_for("document.getElementById('consent')?.open === true")
             await phone.fits("the question")
             await phone.click("#consent [value=unrecorded]")
+            await phone.wait_for(f"{notice}.startsWith('You are not recorded')")
             await phone.is_moving()
             await desk.click("#open-people")
             await desk.person("Bo", mark)
             assert [who for who, marks in await desk.people() if mark in marks] == ["Bo"]
-            await phone.wait_for(f"{notice}.startsWith('You are not recorded')")
             # The user takes it back, and the host leaves him out then, which is not his to change.
             await phone.click("#open-settings")
             assert await phone.evaluate("document.getElementById('call-unrecorded').checked")
