@@ -79,12 +79,24 @@ def flashes(times, values):
     return middles(times, values, (np.min(values) + np.max(values)) / 2, 0.03, 0.25)
 
 
-def beeps(samples):
+def envelope(samples):
+    """The level of each millisecond."""
     hop = RATE // 1000
     count = len(samples) // hop
-    envelope = np.sqrt(np.mean(samples[:count * hop].reshape(count, hop) ** 2, axis=1))
-    envelope = np.convolve(envelope, np.ones(5) / 5, "same")
-    return middles(np.arange(count) / 1000 + 0.0005, envelope, 0.05, 0.05, 0.2)
+    values = np.sqrt(np.mean(samples[:count * hop].reshape(count, hop) ** 2, axis=1))
+    return np.convolve(values, np.ones(5) / 5, "same")
+
+
+def beeps(samples):
+    values = envelope(samples)
+    return middles(np.arange(len(values)) / 1000 + 0.0005, values, 0.05, 0.05, 0.2)
+
+
+def beep_starts(samples):
+    """Where beeps begin: a lost packet splits one or makes it longer, which moves its middle."""
+    loud = np.nonzero(envelope(samples) > 0.05)[0]
+    together = np.split(loud, np.nonzero(np.diff(loud) > 100)[0] + 1)
+    return np.array([each[0] / 1000 for each in together if len(each) and 50 < each[-1] - each[0] < 200])
 
 
 def offsets(flash_times, beep_times):

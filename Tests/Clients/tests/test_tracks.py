@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from support.flashes import RATE, beeps, brightness, caller, figures, offsets, people, wait_for, write_wave
+from support.flashes import RATE, beep_starts, brightness, caller, figures, offsets, people, wait_for, write_wave
 from support.recorded import path, probe, sound, state
 from support.server import PROGRAM, Server, from_outside
 
@@ -19,11 +19,6 @@ def seen(server, room, name, frames=30):
     def look():
         return name in people(server, room) and figures(server, room, name)["received"]["video"]["frames"] > frames
     wait_for(look, 15, f"no pictures of {name}")
-
-
-def beep_starts(server, track):
-    """In seconds of the recording; a beep lasts 100 ms."""
-    return np.array(beeps(sound(server.recordings / track["file"]))) - 0.05 + track["start"]
 
 
 def flash_errors(server, track, starts):
@@ -42,10 +37,10 @@ def flash_errors(server, track, starts):
 
 def check_tracks(server, entry, least):
     """Each beep of the audio tracks is one of the recording, and each camera's flashes are with the beeps of its participant."""
-    recorded = np.array(beeps(sound(path(server, entry)))) - 0.05
+    recorded = beep_starts(sound(path(server, entry)))
     everyone = {track["participant"]: [one for one in entry["tracks"] if one["participant"] == track["participant"]] for track in entry["tracks"]}
     for mine in everyone.values():
-        heard = [beep_starts(server, track) for track in mine if track["kind"] == "audio"]
+        heard = [beep_starts(sound(server.recordings / track["file"])) + track["start"] for track in mine if track["kind"] == "audio"]
         starts = np.concatenate(heard)
         if not len(starts):
             continue
