@@ -261,6 +261,7 @@ def test_the_page_asks_once_remembers_it_and_shows_it_to_everyone(server, tmp_pa
             assert [who for who, marks in await desk.people() if mark in marks] == ["Bo"]
             # The user takes it back, and the host leaves him out then, which is not his to change.
             await phone.click("#open-settings")
+            await phone.wait_for("document.getElementById('settings').open")
             assert await phone.evaluate("document.getElementById('call-unrecorded').checked")
             await phone.fits("the settings")
             await phone.shot("phone-unrecorded")
