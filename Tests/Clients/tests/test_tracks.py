@@ -76,7 +76,8 @@ def test_tracks_are_aligned_after_loss_a_rejoin_and_a_pause(full_server, far_net
             time.sleep(6)
             now = server.json("GET", f"/api/rooms/{room}")
             assert [one["id"] for one in now["recordings"]] == [usual["id"], entry["id"]]
-            assert len(now["renditions"]) == renditions, now["renditions"]
+            # A viewer's bandwidth may have changed meanwhile, which ends a rendition.
+            assert len(now["renditions"]) <= renditions, now["renditions"]
             server.json("PATCH", f"/api/recordings/{entry['id']}", {"state": "paused"})
             time.sleep(1.6)
             server.json("PATCH", f"/api/recordings/{entry['id']}", {"state": "recording"})
