@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Glibc
 
 /// The metrics of the process, with the names that Prometheus' own clients use, and what it is.
 struct ProcessSamples: Sendable {
@@ -22,12 +23,13 @@ struct ProcessSamples: Sendable {
                 "process_start_time_seconds", "When the server started, in Unix time.", .gauge,
                 start.timeIntervalSince1970.rounded()),
         ]
-        var usage = rusage()
-        if getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 {
-            let seconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
+        // Microseconds of all threads (clock(3)).
+        let processorTime = clock()
+        if processorTime >= 0 {
             samples.append(
                 MetricSample(
-                    "process_cpu_seconds_total", "Processor time of the process.", .counter, seconds))
+                    "process_cpu_seconds_total", "Processor time of the process.", .counter,
+                    Double(processorTime) / 1e6))
         }
         // The second field of statm is the resident pages (proc(5)).
         if let pages = Self.fields("/proc/self/statm").dropFirst().first.flatMap({ Double($0) }) {
@@ -55,8 +57,6 @@ struct ProcessSamples: Sendable {
         }
         return samples
     }
-
-    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
     private static func fields(_ path: String) -> [Substring] {
         (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ") ?? []

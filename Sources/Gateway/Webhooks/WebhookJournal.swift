@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// The file of the events that wait for one webhook, so that the end of the process, however it comes, loses none that
 /// was written.
@@ -43,9 +44,10 @@ final class WebhookJournal {
         guard file >= 0 else { throw Self.fault(path) }
         var reader = JournalReader()
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
-        var (offset, status) = (0, stat())
-        guard fstat(file, &status) == 0 else { throw Self.fault(path) }
-        while offset < Int(status.st_size) {
+        var offset = 0
+        let end = Int(lseek(file, 0, SEEK_END))
+        guard end >= 0 else { throw Self.fault(path) }
+        while offset < end {
             let count = pread(file, &buffer, buffer.count, off_t(offset))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Self.fault(path) }
