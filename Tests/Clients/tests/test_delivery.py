@@ -109,6 +109,7 @@ def is_alive(process):
         return False
 
 
+@pytest.mark.patient
 def test_rclone_brings_a_recording_to_an_object_store(tmp_path):
     # The words have quotes and a line end, which no shell may see.
     directory = tmp_path / "it's \"odd\"\n$(touch pwned)"
@@ -155,6 +156,7 @@ print(moved)
 """
 
 
+@pytest.mark.patient
 def test_a_delivery_is_repeated_until_it_succeeds_also_by_a_server_that_was_killed(tmp_path):
     script, notes, moved = tmp_path / "stubborn.py", tmp_path / "notes", tmp_path / "moved.mp4"
     script.write_text(STUBBORN)
@@ -205,6 +207,7 @@ def test_a_delivery_is_repeated_until_it_succeeds_also_by_a_server_that_was_kill
         assert status == 409 and b"not on this server" in body, body
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
 def test_a_program_that_hangs_holds_up_neither_calls_nor_recordings_nor_the_end(tmp_path):
     notes = tmp_path / "notes"

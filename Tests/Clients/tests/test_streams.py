@@ -255,6 +255,7 @@ def noise(folder):
     return path
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
 def test_srt_carries_an_encrypted_stream_over_a_line_with_loss(tmp_path):
     passphrase, path = "a passphrase for this test", tmp_path / "out.ts"
@@ -284,6 +285,7 @@ def test_srt_carries_an_encrypted_stream_over_a_line_with_loss(tmp_path):
     assert passphrase not in server.log_path.read_text()
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
 def test_rtmps_trusts_only_certificates_of_the_name(tmp_path, rtmp):
     with TLSFront(tmp_path, rtmp.port) as front, TLSFront(tmp_path, rtmp.port, "other.example") as other:
@@ -334,6 +336,7 @@ def test_what_may_not_be_a_target_is_refused(tmp_path):
         assert server.request("POST", "/api/rooms/studio/streams", {"url": "rtmp://no-such-host.invalid/live/9"})[0] == 409
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
 def test_streams_end_in_order_with_their_room_and_with_the_server(tmp_path, rtmp):
     with serving(tmp_path, HERE + "rooms: { emptyTimeout: 2s, create: api }\n") as server:

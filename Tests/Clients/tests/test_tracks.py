@@ -104,6 +104,7 @@ def test_tracks_are_aligned_after_loss_a_rejoin_and_a_pause(full_server, far_net
     assert "6 tracks of participants" in text and "camera of Far, vp8" in text, text
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
 def test_a_killed_server_loses_two_seconds_of_tracks_and_audio_alone_at_most(tmp_path):
     with Server(tmp_path / "server", config="recording: { preRoll: 4s, audio: opus }\n") as server:

@@ -103,6 +103,7 @@ def test_each_request_is_signed_and_comes_in_the_order_of_the_stream(tmp_path, m
             assert "geheim" not in text + server.log_text()
 
 
+@pytest.mark.patient
 def test_no_event_is_lost_while_the_receiver_is_down_and_the_server_is_killed(tmp_path):
     """W2."""
     receiver = Receiver(port=free_port())
