@@ -10,6 +10,7 @@ import pytest
 from support.flashes import RATE, beep_starts, brightness, caller, figures, offsets, people, wait_for, write_wave
 from support.recorded import path, probe, sound, state
 from support.server import PROGRAM, Server, from_outside
+from support.stream_servers import RTMPServer
 
 # Tracks and the recording agree to this.
 LIMIT = 0.02
@@ -107,7 +108,12 @@ def test_tracks_are_aligned_after_loss_a_rejoin_and_a_pause(full_server, far_net
 @pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
 def test_a_killed_server_loses_two_seconds_of_tracks_and_audio_alone_at_most(tmp_path):
-    with Server(tmp_path / "server", config="recording: { preRoll: 4s, audio: opus }\n") as server:
+    delivered = tmp_path / "delivered"
+    config = {
+        "recording": {"preRoll": "4s", "audio": "opus", "onFinished": ["sh", "-c", f"echo $TESSERA_ID >> {delivered}"]},
+        "streams": {"hosts": ["127.0.0.1"]},
+    }
+    with RTMPServer(tmp_path / "rtmp") as rtmp, Server(tmp_path / "server", config=json.dumps(config)) as server:
         room = "killed"
         with caller(server, room, "Ann", "--codec", "h264"):
             seen(server, room, "Ann", 60)
@@ -116,13 +122,20 @@ def test_a_killed_server_loses_two_seconds_of_tracks_and_audio_alone_at_most(tmp
             audio = server.json("POST", f"/api/rooms/{room}/recordings", {"audioOnly": True}, expect=201)
             assert entry["preRoll"] > 1, entry
             started = time.monotonic()
+            stream = f"/api/rooms/{room}/streams/" + server.json("POST", f"/api/rooms/{room}/streams", {"url": rtmp.url("killed")}, expect=201)["id"]
             time.sleep(6)
+            assert server.json("GET", stream)["state"] == "live" and not delivered.exists()
+            encodes = [each for each in server.json("GET", f"/api/rooms/{room}")["renditions"] if each["codec"] == "h264" and each["height"] == 720]
+            assert len(encodes) == 1, encodes
             server.process.kill()
             length = time.monotonic() - started
             server.process.wait(3)
         server.start()
         wait_for(lambda: state(server, audio)["state"] == "finished" and state(server, entry)["state"] == "finished", 15, "not repaired")
         entry, audio = state(server, entry), state(server, audio)
+        # What a crash left open is delivered too, after its repair, and each once.
+        wait_for(lambda: delivered.exists() and sorted(delivered.read_text().split()) == sorted([entry["id"], audio["id"]]), 15, "not delivered")
+        assert len(brightness(rtmp.files("killed")[0])[0]) > 60, "the stream until then does not play"
         assert entry["repaired"] and entry["duration"] > entry["preRoll"] + length - 2, (entry, length)
         assert audio["repaired"] and audio["file"].endswith(".m4a") and length - 2 < audio["duration"] < length + 0.5, (audio, length)
         streams = probe(path(server, audio))["streams"]
