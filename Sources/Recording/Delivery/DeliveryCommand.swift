@@ -85,7 +85,8 @@ public struct DeliveryJob: Hashable, Sendable, Encodable {
     public var error: String?
 
     /// - Parameters:
-    ///   - file, files: absolute paths, since the program may change its directory.
+    ///   - file: an absolute path, since the program may change its directory.
+    ///   - files: absolute paths too.
     public init(_ entry: RecordingEntry, file: String, files: [String]) {
         id = entry.id
         // A file that was found without its sidecar.
