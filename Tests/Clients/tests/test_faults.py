@@ -211,7 +211,7 @@ def test_a_limit_of_file_sizes_ends_the_recording_and_not_the_server(tmp_path):
 
 
 def test_recordings_at_twenty_five_a_second_are_refused_and_leave_nothing(tmp_path):
-    with Server(tmp_path / "server") as server:
+    with Server(tmp_path / "server", config="recording: { startsPerMinute: 6 }\n") as server:
         server.json("PUT", "/api/rooms/r", {"framesPerSecond": 1}, expect=201)
         answers = []
         for _ in range(50):
