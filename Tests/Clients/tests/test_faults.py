@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,10 +224,12 @@ def test_recordings_at_twenty_five_a_second_are_refused_and_leave_nothing(tmp_pa
             else:
                 assert status == 429 and int(headers["Retry-After"]) > 0 and b"too_fast" in body, (status, body)
         assert answers.count(201) <= 7, answers
-        # Only recordings that got a picture in their few milliseconds are left, with their entries.
+        # Only recordings that got a picture in their few milliseconds are left, with their entries and timelines.
         files = sorted(f.name for f in server.recordings.iterdir())
         listed = sorted(r["file"] for r in server.json("GET", "/api/recordings"))
-        assert [f for f in files if f.endswith(".mp4")] == listed and len(files) == 2 * len(listed), files
+        assert [f for f in files if f.endswith(".mp4")] == listed, files
+        left = [f"{Path(f).stem}{suffix}" for f in listed for suffix in (".json", ".timeline.json", ".vtt", ".mp4")]
+        assert set(files) <= set(left) and {f"{Path(f).stem}.json" for f in listed} <= set(files), files
         for file in server.recordings.iterdir():
             assert file.stat().st_mode & 0o777 == 0o640, file
         assert server.recordings.stat().st_mode & 0o777 == 0o750
