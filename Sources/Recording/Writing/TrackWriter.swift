@@ -34,7 +34,7 @@ final class TrackWriter {
 
     init(sink: FileSink, _ codec: Codec) throws(RecordingError) {
         self.sink = sink
-        cffmpeg_silence()
+        FFmpegLog.silence()
         var format: UnsafeMutablePointer<AVFormatContext>?
         var packet = av_packet_alloc()
         avformat_alloc_output_context2(&format, nil, sink.path.hasSuffix(".mkv") ? "matroska" : "webm", nil)
