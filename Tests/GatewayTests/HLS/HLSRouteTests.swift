@@ -14,6 +14,8 @@ import Testing
 @Suite struct HLSRouteTests {
     private static let secret = "the secret of the portal, of 32 bytes"
     private static let stream = "abcdefgh23456789"
+    /// Of segment 3, which begins after 12 s.
+    private static let lastPart = 3
 
     private func host(token: Bool = false, _ change: (inout RoomSettings) -> Void = { _ in }) async throws -> Host {
         let host = await Host { settings in
@@ -32,7 +34,9 @@ import Testing
             let frame = try encoder.encode(picture, timestamp: Int64(index) * 9000, forceKeyframe: index % 40 == 0)
             if let frame { stream.append(frame) }
         }
-        #expect(await eventually { stream.window.isLongEnough })
+        // The last part that the frames make, so that no playlist of a test differs from the one before.
+        guard case .ready(let window) = await stream.playlist(segment: 3, part: Self.lastPart), window.isLongEnough
+        else { throw CancellationError() }
         var settings = RoomSettings()
         settings.hls = true
         change(&settings)
