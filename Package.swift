@@ -97,10 +97,22 @@ let package = Package(
                 "Inputs",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
+        // The nodes of one cluster: who is there, who has which room. The store is etcd.
+        .target(
+            name: "Cluster",
+            dependencies: [
+                "Basics", "Threads",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "CWeb",
+                "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster", "CWeb",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -168,10 +180,11 @@ let package = Package(
             name: "ConferenceTests",
             dependencies: ["TestSupport", "Conference", "Streaming", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
+        .testTarget(name: "ClusterTests", dependencies: ["TestSupport", "Cluster", "Basics"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference", "Streaming",
+                "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster",
                 .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["TestSupport", "Call", "Peer"], swiftSettings: strict),

@@ -230,13 +230,13 @@ enum ConfigurationSchema {
         return OnPresent(text)
     }
 
-    private static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") {
+    static let endpoint = ConfigurationRule<Endpoint>(allowed: "HOST:PORT such as 0.0.0.0:8080 or [::]:8080") {
         raw in
         guard case .scalar(let text, _) = raw else { return nil }
         return Endpoint(text)
     }
 
-    private static let endpointOrNone = ConfigurationRule<Endpoint?>(allowed: "HOST:PORT such as 0.0.0.0:8000, or \"\"")
+    static let endpointOrNone = ConfigurationRule<Endpoint?>(allowed: "HOST:PORT such as 0.0.0.0:8000, or \"\"")
     {
         raw in
         guard case .scalar(let text, _) = raw else { return nil }

@@ -1,4 +1,5 @@
 import Basics
+import Cluster
 import Conference
 import RoomMedia
 
@@ -54,6 +55,7 @@ extension TesseraConfiguration {
                 "video.renditions", "height: \(rendition.height)",
                 "two renditions have the same height and rate; each must differ")
         }
+        faults += clusterContradictions()
         if media.tcp, media.listen.port != 0, media.listen.port == http.listen.port {
             fault(
                 "media.listen", media.listen.description,
@@ -93,5 +95,34 @@ extension TesseraConfiguration {
             ),
         ]
         return all.filter { $0.1 != $0.2 }.map { ($0.0, $0.1, $0.3) }
+    }
+}
+
+extension TesseraConfiguration {
+    private func clusterContradictions() -> [ConfigurationFault] {
+        guard cluster.isOn else { return [] }
+        var faults: [ConfigurationFault] = []
+        if cluster.secret.utf8.count < TesseraConfiguration.minimumSecretBytes {
+            faults.append(
+                ConfigurationFault(
+                    key: "cluster.secret", value: nil,
+                    what:
+                        "a cluster needs one of at least \(TesseraConfiguration.minimumSecretBytes) bytes, the same on every node; `openssl rand -base64 32` makes a good one"
+                ))
+        }
+        if cluster.tls.certificate.isEmpty != cluster.tls.key.isEmpty {
+            let missing = cluster.tls.certificate.isEmpty ? "cluster.tls.certificate" : "cluster.tls.key"
+            faults.append(
+                ConfigurationFault(
+                    key: missing, value: "\"\"",
+                    what: "a certificate and its key go together; name both PEM files, or neither"))
+        }
+        if cluster.listen.port != 0, cluster.listen.port == http.listen.port {
+            faults.append(
+                ConfigurationFault(
+                    key: "cluster.listen", value: cluster.listen.description,
+                    what: "http.listen has this port already; name another"))
+        }
+        return faults
     }
 }

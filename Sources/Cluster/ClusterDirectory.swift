@@ -1,0 +1,39 @@
+/// The cluster as the endpoints use it. `ClusterNode` conforms to it; tests of the endpoints use a fake.
+public protocol ClusterDirectory: Sendable {
+    /// This node's record.
+    var here: NodeRecord { get }
+    var view: ClusterView { get }
+
+    /// The owner of a room; nil: nobody has it. Answers from memory where that is up to date.
+    func owner(of room: String) async throws(ClusterError) -> RoomOwner?
+    /// The owner of a room; a room that nobody has is placed first.
+    func place(_ room: String, _ wish: PlacementWish) async throws(ClusterError) -> RoomOwner
+    /// The owner of a room as the store has it now: for who was told by a node that it is not the owner.
+    func lookUp(_ room: String) async throws(ClusterError) -> RoomOwner?
+    /// Tells that the owner's internal port refused two connections: its process is gone, and its rooms need not wait
+    /// for the end of its lease.
+    func ownerIsGone(_ owner: RoomOwner, of room: String) async
+    /// Gives up a room that has ended here, with its stored state.
+    func release(_ room: String) async
+    /// Gives a room of this node to another; returns its new owner.
+    func move(_ room: String) async throws(ClusterError) -> RoomOwner
+
+    /// Stores the state of a room of this node for its next owner. `state` is JSON of at most 512 KiB.
+    func store(_ state: [UInt8], of room: String) async
+    /// The stored state of a room; nil: there is none.
+    func stored(_ room: String) async throws(ClusterError) -> [UInt8]?
+
+    /// Announces that this node takes no new rooms, or takes them again.
+    func setDraining(_ isDraining: Bool) async
+}
+
+/// What the cluster asks of the server that runs on this node. Called on the cluster's own tasks.
+public protocol ClusterHost: Sendable {
+    /// The rooms that are here.
+    var rooms: [String] { get }
+    var load: NodeLoad { get }
+    /// Ends rooms that another node has or will have: their clients are told to come back (`left` with reason `moved`).
+    func lose(_ rooms: [String])
+    /// Ends the pipes that lead to a node, since it is gone.
+    func nodeIsGone(_ node: NodeRecord)
+}

@@ -1,0 +1,47 @@
+/// What a node believes of the cluster and of itself.
+public struct ClusterView: Hashable, Sendable {
+    public enum Standing: String, Hashable, Sendable, Codable, CaseIterable {
+        /// Before the first registration.
+        case joining
+        /// The lease runs.
+        case sure
+        /// The lease may have ended: calls go on, no room is placed, peers are asked.
+        case unsure
+        /// Neither the store nor any peer answers.
+        case alone
+        /// A sure peer has seen this node's key gone: every room ends here, and the node registers anew.
+        case fenced
+    }
+
+    public struct Node: Hashable, Sendable {
+        public var record: NodeRecord
+        public var load: NodeLoad?
+        /// The rooms that it owns by the store.
+        public var rooms: Int
+
+        public init(record: NodeRecord, load: NodeLoad? = nil, rooms: Int = 0) {
+            self.record = record
+            self.load = load
+            self.rooms = rooms
+        }
+    }
+
+    public var standing: Standing
+    /// What is left of the lease by this node's clock, in seconds; negative: it has ended.
+    public var leaseMargin: Double
+    /// All registered nodes, this one included, by their ids.
+    public var nodes: [Node]
+    /// Whether the watch on the store is up to date.
+    public var isFollowing: Bool
+
+    public init(standing: Standing, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false) {
+        self.standing = standing
+        self.leaseMargin = leaseMargin
+        self.nodes = nodes
+        self.isFollowing = isFollowing
+    }
+
+    /// Whether a balancer may send clients: false only while the node is alone or has never been registered. A store that
+    /// is down for everybody changes nothing.
+    public var isReady: Bool { standing != .alone && standing != .joining }
+}

@@ -1,0 +1,31 @@
+/// Who has a room: the key `owners/<room>`, which goes with its node's lease.
+public struct RoomOwner: Hashable, Sendable {
+    public var node: NodeRecord
+    /// The revision at which the store created the key: a later owner of the room has a higher one.
+    public var epoch: Int64
+    /// Whether this is the asking node itself.
+    public var isHere: Bool
+
+    public init(node: NodeRecord, epoch: Int64, isHere: Bool) {
+        self.node = node
+        self.epoch = epoch
+        self.isHere = isHere
+    }
+}
+
+/// Where a new room is placed.
+public enum PlacementWish: Hashable, Sendable {
+    /// On the better of two random nodes of the zone that have room left.
+    case best
+    /// On this node: for rooms whose client cannot be proxied.
+    case here
+}
+
+public enum ClusterError: Error, Hashable, Sendable {
+    /// Nothing can be placed now: the store does not answer, or this node is not sure of its lease.
+    case unavailable
+    /// Every node is full or draining.
+    case full
+    /// The owner answers no more and its lease still runs: a new try in a second finds out more.
+    case ownerLost
+}

@@ -1,0 +1,9 @@
+import Cluster
+import Testing
+
+@Suite struct ClusterViewTests {
+    @Test(arguments: ClusterView.Standing.allCases)
+    func `only a node that nobody answers, or that was never registered, is not ready`(standing: ClusterView.Standing) {
+        #expect(ClusterView(standing: standing).isReady == ![.alone, .joining].contains(standing))
+    }
+}
