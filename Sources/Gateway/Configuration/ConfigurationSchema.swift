@@ -236,8 +236,7 @@ enum ConfigurationSchema {
         return Endpoint(text)
     }
 
-    static let endpointOrNone = ConfigurationRule<Endpoint?>(allowed: "HOST:PORT such as 0.0.0.0:8000, or \"\"")
-    {
+    static let endpointOrNone = ConfigurationRule<Endpoint?>(allowed: "HOST:PORT such as 0.0.0.0:8000, or \"\"") {
         raw in
         guard case .scalar(let text, _) = raw else { return nil }
         return text.isEmpty ? .some(nil) : Endpoint(text).map { .some($0) }
