@@ -1,0 +1,30 @@
+/// What a node answers to `GET /cluster/alive`: what it believes of itself, and which nodes it sees. JSON.
+public struct AliveAnswer: Hashable, Sendable, Codable {
+    public var node: String
+    public var incarnation: String
+    public var standing: ClusterView.Standing
+    /// What is left of its lease, in seconds.
+    public var leaseMargin: Double
+    /// Whether its copy of the store's keys is up to date.
+    public var isFollowing: Bool
+    /// The store's revision up to which it has seen the keys.
+    public var revision: Int64
+    /// The incarnations of the nodes that it sees registered, by their ids.
+    public var nodes: [String: String]
+    /// The rooms that are there.
+    public var rooms: Int
+
+    public init(
+        node: String, incarnation: String, standing: ClusterView.Standing, leaseMargin: Double = 0,
+        isFollowing: Bool = false, revision: Int64 = 0, nodes: [String: String] = [:], rooms: Int = 0
+    ) {
+        self.node = node
+        self.incarnation = incarnation
+        self.standing = standing
+        self.leaseMargin = leaseMargin
+        self.isFollowing = isFollowing
+        self.revision = revision
+        self.nodes = nodes
+        self.rooms = rooms
+    }
+}

@@ -1,0 +1,36 @@
+/// The nodes of the cluster with what each believes of itself: what `GET /api/cluster` answers.
+public struct ClusterOutlook: Hashable, Sendable {
+    public struct Node: Hashable, Sendable {
+        /// The node as the answering one knows it.
+        public var node: ClusterView.Node
+        /// What the node says; nil: it does not answer.
+        public var answer: AliveAnswer?
+
+        public init(node: ClusterView.Node, answer: AliveAnswer?) {
+            self.node = node
+            self.answer = answer
+        }
+    }
+
+    /// The node that answers.
+    public var here: String
+    /// By their ids.
+    public var nodes: [Node]
+
+    public init(here: String, nodes: [Node]) {
+        self.here = here
+        self.nodes = nodes
+    }
+
+    /// Whether every node answers, is sure of its lease, and sees the same nodes.
+    public var isAgreed: Bool {
+        let incarnations = Dictionary(nodes.map { ($0.node.record.id, $0.node.record.incarnation) }) { first, _ in first
+        }
+        return !nodes.isEmpty
+            && nodes.allSatisfy { node in
+                guard let answer = node.answer else { return false }
+                return answer.standing == .sure && answer.isFollowing
+                    && answer.incarnation == node.node.record.incarnation && answer.nodes == incarnations
+            }
+    }
+}

@@ -1,0 +1,40 @@
+import AsyncHTTPClient
+import Basics
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// Asks nodes by HTTP at their internal listeners.
+public final class HTTPPeerQueries: PeerQueries {
+    /// The headers that prove to `node` who asks, such as `Tessera-Cluster` with a fresh token.
+    public typealias Headers = @Sendable (_ node: NodeRecord) -> [(name: String, value: String)]
+
+    /// More than the answer of a cluster of a thousand nodes.
+    private static let answerBytes = 256 << 10
+
+    private let client: HTTPClient
+    private let headers: Headers
+
+    public init(_ tls: ClusterSettings.TLS, headers: @escaping Headers) throws(ClusterFault) {
+        client = try HTTPClient(cluster: tls, connectTimeout: .milliseconds(300))
+        self.headers = headers
+    }
+
+    public func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer? {
+        var request = HTTPClientRequest(url: node.url + "/cluster/alive")
+        for header in headers(node) { request.headers.add(name: header.name, value: header.value) }
+        do {
+            let deadline = NIODeadline.now() + .nanoseconds(limit.nanoseconds)
+            let answer = try await client.execute(request, deadline: deadline)
+            guard answer.status == .ok else { return nil }
+            let body = try await answer.body.collect(upTo: Self.answerBytes)
+            let alive = try JSONDecoder().decode(AliveAnswer.self, from: Data(body.readableBytesView))
+            return alive.node == node.id ? alive : nil
+        } catch {
+            return nil
+        }
+    }
+
+    public func shutdown() async { try? await client.shutdown() }
+}
