@@ -22,14 +22,12 @@ public final class HTTPPeerQueries: PeerQueries {
     }
 
     public func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer? {
-        var request = HTTPClientRequest(url: node.url + "/cluster/alive")
-        for header in headers(node) { request.headers.add(name: header.name, value: header.value) }
         do {
-            let deadline = NIODeadline.now() + .nanoseconds(limit.nanoseconds)
-            let answer = try await client.execute(request, deadline: deadline)
+            var request = try HTTPClient.Request(url: node.url + "/cluster/alive")
+            for header in headers(node) { request.headers.add(name: header.name, value: header.value) }
+            let answer = try await client.send(request, within: limit, answerBytes: Self.answerBytes)
             guard answer.status == .ok else { return nil }
-            let body = try await answer.body.collect(upTo: Self.answerBytes)
-            let alive = try JSONDecoder().decode(AliveAnswer.self, from: Data(body.readableBytesView))
+            let alive = try JSONDecoder().decode(AliveAnswer.self, from: answer.body)
             return alive.node == node.id ? alive : nil
         } catch {
             return nil

@@ -1,13 +1,15 @@
-package import AsyncHTTPClient
+import AsyncHTTPClient
 import Basics
+import Foundation
 import NIOCore
-package import NIOPosix
+import NIOHTTP1
+import NIOPosix
 import NIOSSL
 
 extension HTTPClient {
     /// A client for etcd and other nodes: it follows no redirect, and proves itself by the node's certificate where
     /// there is one.
-    package convenience init(
+    convenience init(
         cluster tls: ClusterSettings.TLS, connectTimeout: Duration, group: MultiThreadedEventLoopGroup = .singleton
     ) throws(ClusterFault) {
         var configuration = HTTPClient.Configuration(
@@ -16,6 +18,20 @@ extension HTTPClient {
         configuration.connectionPool.idleTimeout = .seconds(30)
         configuration.connectionPool.retryConnectionEstablishment = false
         self.init(eventLoopGroupProvider: .shared(group), configuration: configuration)
+    }
+}
+
+extension HTTPClient {
+    /// Sends a request. The limit is that of the whole answer. Nothing here needs the cooperative pool, which may be full:
+    /// the deadlines of the client's own API for tasks do, and end with the answer's head.
+    func send(_ request: Request, within limit: Duration, answerBytes: Int) async throws -> (
+        status: HTTPResponseStatus, body: Data
+    ) {
+        let answer = try await execute(
+            request: request, delegate: ResponseAccumulator(request: request, maxBodySize: answerBytes),
+            deadline: .now() + .nanoseconds(limit.nanoseconds)
+        ).get()
+        return (answer.status, Data((answer.body?.readableBytesView).map { [UInt8]($0) } ?? []))
     }
 }
 

@@ -1,0 +1,221 @@
+import Basics
+
+/// What a node knows of the store: a copy of the nodes, their loads and the rooms' owners, kept by the watch.
+struct StoreCopy: Sendable {
+    struct Node: Hashable, Sendable {
+        var record: NodeRecord
+        var lease: Int64
+        /// Of the last write of its record.
+        var revision: Int64
+        var load: NodeLoad?
+        /// Rooms that it owns.
+        var rooms = 0
+        /// The revisions of its rooms that its load does not count for certain: those placed since the report before the
+        /// last one.
+        fileprivate(set) var recent: [Int64] = []
+        fileprivate var loadRevision: Int64 = 0
+        /// Its internal port refuses connections: no room is placed there until it writes again.
+        fileprivate(set) var isSuspect = false
+    }
+
+    struct Owner: Hashable, Sendable {
+        var node: String
+        var incarnation: String
+        /// The room's epoch.
+        var revision: Int64
+        var lease: Int64
+    }
+
+    /// The last owner of a room whose key has gone.
+    struct Former: Hashable, Sendable {
+        var record: NodeRecord
+        var epoch: Int64
+        var since: Instant
+    }
+
+    /// What a change means beyond the copy.
+    enum Notice: Hashable, Sendable {
+        /// The record of a node is gone, or another process has its id.
+        case nodeGone(NodeRecord)
+        /// This node's own record is there, written by this incarnation or another one.
+        case ownKey(incarnation: String, revision: Int64)
+        case ownKeyGone(revision: Int64)
+    }
+
+    /// How long the former owner of a room counts.
+    static let remembered = Duration.seconds(60)
+    static let mostFormer = 20_000
+
+    let id: String
+    private(set) var nodes: [String: Node] = [:]
+    private(set) var owners: [String: Owner] = [:]
+    /// All changes up to this one are in the copy.
+    private(set) var revision: Int64 = 0
+    private var former: [String: Former] = [:]
+    /// Records of nodes that are gone, by their ids.
+    private var departed: [String: (record: NodeRecord, since: Instant)] = [:]
+    /// Keys that this node has deleted itself, so that an older report of the watch does not bring them back.
+    private var deleted: [StoreKey: Int64] = [:]
+
+    /// - Parameter id: this node's.
+    init(id: String) { self.id = id }
+
+    /// The owner of a room with its record; nil where the room has none, or a process that has ended.
+    func owner(of room: String) -> (owner: Owner, record: NodeRecord)? {
+        guard let owner = owners[room], let node = nodes[owner.node], node.record.incarnation == owner.incarnation
+        else {
+            return nil
+        }
+        return (owner, node.record)
+    }
+
+    /// The last owner of a room that may be alive although its record has gone.
+    func former(of room: String, at now: Instant) -> Former? {
+        guard let former = former[room], now - former.since <= Self.remembered,
+            nodes[former.record.id]?.record.incarnation != former.record.incarnation
+        else { return nil }
+        return former
+    }
+
+    /// Takes that a process seems to have ended although its lease runs.
+    mutating func suspect(_ record: NodeRecord) {
+        guard nodes[record.id]?.record.incarnation == record.incarnation else { return }
+        nodes[record.id]?.isSuspect = true
+    }
+
+    // MARK: Changes
+
+    mutating func apply(_ changes: StoreChanges, at now: Instant) -> [Notice] {
+        var notices: [Notice] = []
+        for change in changes.changes {
+            switch change {
+            case .put(let entry): put(entry, at: now, &notices)
+            case .delete(let key, let revision): delete(key, revision, at: now, &notices)
+            }
+        }
+        revision = max(revision, changes.revision)
+        if !deleted.isEmpty { deleted = deleted.filter { $0.value > revision } }
+        return notices
+    }
+
+    /// Takes what a transaction of this node wrote or read, before the watch tells.
+    mutating func learn(_ entry: StoreEntry, at now: Instant) -> [Notice] {
+        var notices: [Notice] = []
+        put(entry, at: now, &notices)
+        return notices
+    }
+
+    /// Takes that a key is not there at a revision.
+    mutating func forget(_ key: StoreKey, at revision: Int64, _ now: Instant) -> [Notice] {
+        var notices: [Notice] = []
+        delete(key, revision, at: now, &notices)
+        deleted[key] = revision
+        return notices
+    }
+
+    /// Replaces the copy by a listing. What the copy knows from later revisions stays.
+    mutating func replace(_ listing: StoreListing, at now: Instant) -> [Notice] {
+        var notices: [Notice] = []
+        var seen: Set<StoreKey> = []
+        // Nodes first, so that their rooms are counted and their loads have a place.
+        for entry in listing.entries.sorted(by: { Self.rank($0.key) < Self.rank($1.key) }) {
+            seen.insert(entry.key)
+            put(entry, at: now, &notices)
+        }
+        for room in Array(owners.keys) where !seen.contains(.owner(room)) {
+            delete(.owner(room), listing.revision, at: now, &notices)
+        }
+        for id in Array(nodes.keys) where !seen.contains(.node(id)) {
+            delete(.node(id), listing.revision, at: now, &notices)
+        }
+        if !seen.contains(.node(id)), !notices.contains(where: { if case .ownKeyGone = $0 { true } else { false } }) {
+            notices.append(.ownKeyGone(revision: listing.revision))
+        }
+        revision = max(revision, listing.revision)
+        departed = departed.filter { now - $0.value.since <= Self.remembered }
+        former = former.filter { now - $0.value.since <= Self.remembered }
+        return notices
+    }
+
+    private static func rank(_ key: StoreKey) -> Int {
+        switch key {
+        case .node: 0
+        case .owner: 1
+        default: 2
+        }
+    }
+
+    private mutating func put(_ entry: StoreEntry, at now: Instant, _ notices: inout [Notice]) {
+        if let gone = deleted[entry.key], entry.revision <= gone { return }
+        switch (entry.key, entry.value) {
+        case (.node(let id), .node(let record)):
+            if id == self.id { notices.append(.ownKey(incarnation: record.incarnation, revision: entry.revision)) }
+            guard var node = nodes[id] else {
+                nodes[id] = Node(record: record, lease: entry.lease, revision: entry.revision)
+                countRooms(of: id)
+                return
+            }
+            guard entry.revision > node.revision else { return }
+            let old = node.record
+            (node.record, node.lease, node.revision, node.isSuspect) = (record, entry.lease, entry.revision, false)
+            nodes[id] = node
+            if old.incarnation != record.incarnation {
+                countRooms(of: id)
+                if id != self.id { notices.append(.nodeGone(old)) }
+            }
+        case (.load(let id), .load(let load)):
+            guard var node = nodes.removeValue(forKey: id) else { return }
+            if entry.revision > node.loadRevision {
+                let since = node.loadRevision
+                node.recent.removeAll { $0 <= since }
+                (node.load, node.loadRevision, node.isSuspect) = (load, entry.revision, false)
+            }
+            nodes[id] = node
+        case (.owner(let room), .owner(let record)):
+            let old = owners[room]
+            guard entry.revision > old?.revision ?? 0 else { return }
+            if let old { uncount(old) }
+            let owner = Owner(
+                node: record.node, incarnation: record.incarnation, revision: entry.revision, lease: entry.lease)
+            owners[room] = owner
+            former[room] = nil
+            if nodes[owner.node]?.record.incarnation == owner.incarnation {
+                nodes[owner.node]?.rooms += 1
+                if old?.node != owner.node { nodes[owner.node]?.recent.append(owner.revision) }
+            }
+        default: break
+        }
+    }
+
+    private mutating func delete(_ key: StoreKey, _ revision: Int64, at now: Instant, _ notices: inout [Notice]) {
+        switch key {
+        case .node(let id):
+            guard let node = nodes[id], node.revision <= revision else { return }
+            nodes[id] = nil
+            departed[id] = (node.record, now)
+            notices.append(id == self.id ? .ownKeyGone(revision: revision) : .nodeGone(node.record))
+        case .owner(let room):
+            guard let owner = owners[room], owner.revision <= revision else { return }
+            owners[room] = nil
+            uncount(owner)
+            let record = nodes[owner.node]?.record ?? departed[owner.node]?.record
+            if let record, record.incarnation == owner.incarnation {
+                if former.count >= Self.mostFormer { former.removeAll() }
+                former[room] = Former(record: record, epoch: owner.revision, since: now)
+            }
+        case .load, .room: break
+        }
+    }
+
+    private mutating func uncount(_ owner: Owner) {
+        guard nodes[owner.node]?.record.incarnation == owner.incarnation else { return }
+        nodes[owner.node]?.rooms -= 1
+        nodes[owner.node]?.recent.removeAll { $0 == owner.revision }
+    }
+
+    private mutating func countRooms(of id: String) {
+        guard let incarnation = nodes[id]?.record.incarnation else { return }
+        nodes[id]?.rooms = owners.values.count { $0.node == id && $0.incarnation == incarnation }
+        nodes[id]?.recent = []
+    }
+}

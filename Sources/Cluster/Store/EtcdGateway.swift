@@ -1,0 +1,262 @@
+import AsyncHTTPClient
+import Basics
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// etcd by the JSON gateway of its servers, `/v3/…`, from 3.4 to 3.6. A call that an endpoint does not answer in time
+/// goes to the next one; the one that answered is asked first the next time.
+final class EtcdGateway: ClusterStore {
+    private struct State {
+        /// The endpoint to be asked first.
+        var preferred = 0
+        var token: String?
+        var errors = 0
+    }
+
+    /// How long one endpoint has for a call.
+    private static let limit = Duration.seconds(1)
+    /// More than one page of a listing, whose values are at most 512 KiB for one key and else about 100 bytes.
+    private static let answerBytes = 4 << 20
+    private static let page = 1000
+    /// Pages of a listing: a million keys.
+    private static let pages = 1000
+
+    private let endpoints: [String]
+    private let user: String
+    private let password: String
+    private let group: MultiThreadedEventLoopGroup
+    private let client: HTTPClient
+    private let state = Guarded(State())
+
+    init(_ settings: ClusterSettings) throws(ClusterFault) {
+        endpoints = settings.etcd.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        (user, password) = (settings.user, settings.password)
+        // A loop of its own: the server's loops may be busy when a renewal is due.
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        self.group = group
+        do {
+            client = try HTTPClient(cluster: settings.tls, connectTimeout: Self.limit, group: group)
+        } catch {
+            group.shutdownGracefully { _ in }
+            throw error
+        }
+    }
+
+    var errors: Int { state.withLock { $0.errors } }
+
+    func avoidEndpoint() { failed(state.withLock { $0.preferred }) }
+
+    func close() async {
+        try? await client.shutdown()
+        try? await group.shutdownGracefully()
+    }
+
+    // MARK: Leases
+
+    func grant(_ ttl: Duration) async throws(StoreError) -> StoreLease {
+        let answer = try await call(EtcdAnswer.Grant.self, "/v3/lease/grant", EtcdRequest.grant(ttl))
+        guard let id = answer.ID?.value, id != 0, let seconds = answer.TTL?.value, seconds > 0 else {
+            throw .unreadable("a lease without an id")
+        }
+        return StoreLease(id: id, ttl: .seconds(min(seconds, 3600)))
+    }
+
+    func renew(_ lease: Int64, within limit: Duration) async throws(StoreError) -> StoreLease? {
+        let answer: EtcdAnswer.Grant
+        do {
+            answer = try await call(
+                EtcdAnswer.Keepalive.self, "/v3/lease/keepalive", EtcdRequest.lease(lease), within: limit
+            ).result
+        } catch .leaseGone { return nil }
+        // The renewal of a lease that is gone has status 200 and no TTL.
+        guard answer.ID?.value == lease else { throw .unreadable("another lease") }
+        guard let seconds = answer.TTL?.value, seconds > 0 else { return nil }
+        return StoreLease(id: lease, ttl: .seconds(min(seconds, 3600)))
+    }
+
+    func revoke(_ lease: Int64) async throws(StoreError) {
+        struct Nothing: Decodable {}
+        do { _ = try await call(Nothing.self, "/v3/lease/revoke", EtcdRequest.lease(lease)) } catch .leaseGone {}
+    }
+
+    // MARK: Keys
+
+    func commit(_ transaction: Transaction) async throws(StoreError) -> TransactionResult {
+        let answer = try await call(
+            EtcdAnswer.Transaction.self, "/v3/kv/txn", EtcdRequest.transaction(transaction))
+        guard let result = answer.result else { throw .unreadable("a transaction without a revision") }
+        return result
+    }
+
+    func list(_ area: StoreArea, hasValues: Bool) async throws(StoreError) -> StoreListing {
+        var listing = StoreListing(entries: [], revision: 0)
+        var begin = area.begin
+        for _ in 0..<Self.pages {
+            let body = EtcdRequest.range(
+                from: begin, to: area.end, limit: Self.page, revision: listing.revision, hasValues: hasValues)
+            let answer = try await call(EtcdAnswer.Range.self, "/v3/kv/range", body)
+            if listing.revision == 0 {
+                guard let revision = answer.header?.revision?.value, revision > 0 else {
+                    throw .unreadable("a listing without a revision")
+                }
+                listing.revision = revision
+            }
+            let pairs = answer.kvs ?? []
+            listing.entries += pairs.compactMap(\.entry)
+            guard answer.more == true else { return listing }
+            // The next page starts behind the last key.
+            guard let last = pairs.last?.text, last >= begin else { throw .unreadable("a page without keys") }
+            begin = last + "\0"
+        }
+        throw .refused("too many keys")
+    }
+
+    func watch(_ area: StoreArea, from revision: Int64, _ take: @Sendable (StoreChanges) async -> Void)
+        async throws(StoreError)
+    {
+        let index = state.withLock { $0.preferred }
+        do {
+            try await watch(area, from: revision, at: index, take)
+        } catch {
+            if !Task.isCancelled { failed(index) }
+            throw error
+        }
+    }
+
+    private func watch(
+        _ area: StoreArea, from revision: Int64, at index: Int, _ take: @Sendable (StoreChanges) async -> Void
+    ) async throws(StoreError) {
+        // Without the second header a member that is cut off keeps the watch open, and even tells of progress.
+        let request = try await request(
+            index, "/v3/watch", EtcdRequest.watch(area, from: revision), ["Grpc-Metadata-hasleader": "true"])
+        let lines = WatchLines()
+        let task = client.execute(request: request, delegate: lines)
+        task.futureResult.whenComplete { _ in lines.finish() }
+        defer { task.cancel() }
+        do {
+            for try await line in lines.stream {
+                let changes = try EtcdAnswer.parse(EtcdAnswer.Watch.self, line).changes()
+                lines.taken(line.count)
+                if !changes.changes.isEmpty { await take(changes) }
+            }
+        } catch let error as StoreError {
+            if case .refused = error { dropToken() }
+            throw error
+        } catch {
+            throw .unreachable("the watch broke: \(Self.explain(error))")
+        }
+        throw .unreachable("the watch ended")
+    }
+
+    // MARK: Calls
+
+    private func call<Answer: Decodable>(
+        _ type: Answer.Type, _ path: String, _ body: String, within limit: Duration = EtcdGateway.limit
+    ) async throws(StoreError) -> Answer {
+        let first = state.withLock { $0.preferred }
+        var failure = StoreError.unreachable("there is no endpoint")
+        for offset in endpoints.indices {
+            let index = (first + offset) % endpoints.count
+            do {
+                let answer = try await call(type, path, body, at: index, within: limit, canRenewToken: true)
+                return answer
+            } catch {
+                switch error {
+                case .unreachable, .unreadable:
+                    failed(index)
+                    failure = error
+                case .refused:
+                    state.withLock { $0.errors += 1 }
+                    throw error
+                case .leaseGone, .compacted: throw error
+                }
+            }
+        }
+        throw failure
+    }
+
+    private func call<Answer: Decodable>(
+        _ type: Answer.Type, _ path: String, _ body: String, at index: Int, within limit: Duration,
+        canRenewToken: Bool
+    ) async throws(StoreError) -> Answer {
+        let answer = try await send(try await request(index, path, body), within: limit)
+        if answer.status == .ok, let result = try? EtcdAnswer.parse(type, answer.body) { return result }
+        let fault: EtcdAnswer.Fault
+        do { fault = try EtcdAnswer.parse(EtcdAnswer.Fault.self, answer.body) } catch {
+            // What stands in front of etcd, or another server.
+            throw answer.status == .ok ? error : .unreachable("status \(answer.status.code)")
+        }
+        if fault.isUnauthenticated, !user.isEmpty, canRenewToken {
+            dropToken()
+            return try await call(type, path, body, at: index, within: limit, canRenewToken: false)
+        }
+        throw fault.storeError
+    }
+
+    /// The next call starts at the next endpoint.
+    private func failed(_ index: Int) {
+        state.withLock { state in
+            state.errors += 1
+            if state.preferred == index { state.preferred = (index + 1) % endpoints.count }
+        }
+    }
+
+    private func dropToken() { state.withLock { $0.token = nil } }
+
+    private func request(
+        _ index: Int, _ path: String, _ body: String, _ headers: [String: String] = [:]
+    ) async throws(StoreError) -> HTTPClient.Request {
+        var request = try makeRequest(index, path, body)
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        guard !user.isEmpty else { return request }
+        request.headers.replaceOrAdd(name: "Authorization", value: try await token(index))
+        return request
+    }
+
+    private func makeRequest(_ index: Int, _ path: String, _ body: String) throws(StoreError) -> HTTPClient.Request {
+        do {
+            return try HTTPClient.Request(
+                url: endpoints[index] + path, method: .POST, headers: ["Content-Type": "application/json"],
+                body: .string(body))
+        } catch {
+            throw .refused("\(endpoints[index]) is no URL")
+        }
+    }
+
+    /// The token of the authentication; two tasks at the same time may both ask for one, which harms nobody.
+    private func token(_ index: Int) async throws(StoreError) -> String {
+        if let token = state.withLock({ $0.token }) { return token }
+        let body = EtcdRequest.authenticate(user: user, password: password)
+        let answer = try await send(try makeRequest(index, "/v3/auth/authenticate", body), within: Self.limit)
+        if answer.status == .ok, let token = try? EtcdAnswer.parse(EtcdAnswer.Authentication.self, answer.body).token,
+            token.utf8.count <= 8192, token.utf8.allSatisfy({ (33...126).contains($0) })
+        {
+            state.withLock { $0.token = token }
+            return token
+        }
+        guard let fault = try? EtcdAnswer.parse(EtcdAnswer.Fault.self, answer.body) else {
+            throw .unreadable("no token")
+        }
+        throw fault.storeError
+    }
+
+    private func send(_ request: HTTPClient.Request, within limit: Duration) async throws(StoreError) -> (
+        status: HTTPResponseStatus, body: Data
+    ) {
+        do { return try await client.send(request, within: limit, answerBytes: Self.answerBytes) } catch {
+            throw .unreachable(Self.explain(error))
+        }
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError where [.deadlineExceeded, .connectTimeout].contains(error):
+            "no answer in time"
+        case is ResponseAccumulator.ResponseTooBigError: "the answer is too long"
+        case let error as WatchLines.Fault: "\(error)"
+        default: String("\(error)".prefix(200))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import AsyncHTTPClient
+import Basics
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// The body of a watch in lines. What is not taken yet is bounded: a reader that is too slow loses the watch, and lists
+/// again.
+final class WatchLines: HTTPClientResponseDelegate {
+    typealias Response = Void
+
+    enum Fault: Error { case lineTooLong, tooSlow, status(UInt) }
+
+    /// More than a lease with a room's owner for each of fifty thousand rooms.
+    static let lineBytes = 16 << 20
+    static let waitingBytes = 32 << 20
+
+    private struct State {
+        var line = Data()
+        var waiting = 0
+    }
+
+    let stream: AsyncThrowingStream<Data, any Error>
+    private let continuation: AsyncThrowingStream<Data, any Error>.Continuation
+    private let state = Guarded(State())
+
+    init() { (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self) }
+
+    /// Tells that a line has been read.
+    func taken(_ count: Int) { state.withLock { $0.waiting -= count } }
+
+    func finish() { continuation.finish() }
+
+    /// Adds a part of the body.
+    func receive(_ part: some Sequence<UInt8>) throws(Fault) {
+        let bytes = Data(part)
+        try state.withLock { state throws(Fault) in
+            for piece in bytes.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
+                if piece.offset > 0 {
+                    if !state.line.isEmpty {
+                        state.waiting += state.line.count
+                        continuation.yield(state.line)
+                    }
+                    state.line = Data()
+                }
+                state.line += piece.element
+                guard state.line.count <= Self.lineBytes else { throw .lineTooLong }
+            }
+            guard state.waiting <= Self.waitingBytes else { throw .tooSlow }
+        }
+    }
+
+    // MARK: The client's loop
+
+    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        guard head.status != .ok, head.status.code >= 500 else { return task.eventLoop.makeSucceededVoidFuture() }
+        // A member that lost its leader answers 503 with an error in JSON; the status says enough.
+        continuation.finish(throwing: Fault.status(head.status.code))
+        return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+        do {
+            try receive(buffer.readableBytesView)
+            return task.eventLoop.makeSucceededVoidFuture()
+        } catch {
+            continuation.finish(throwing: error)
+            return task.eventLoop.makeFailedFuture(error)
+        }
+    }
+
+    func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) { continuation.finish(throwing: error) }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) throws {
+        // A last line without its end: an error of the gateway.
+        let rest = state.withLock { $0.line }
+        if !rest.isEmpty { continuation.yield(rest) }
+        continuation.finish()
+    }
+}
