@@ -180,7 +180,11 @@ let package = Package(
             name: "ConferenceTests",
             dependencies: ["TestSupport", "Conference", "Streaming", "RoomMedia", "Peer", "Simulation", "Threads"],
             swiftSettings: strict),
-        .testTarget(name: "ClusterTests", dependencies: ["TestSupport", "Cluster", "Basics"], swiftSettings: strict),
+        .testTarget(
+            name: "ClusterTests",
+            dependencies: [
+                "TestSupport", "Cluster", "Basics", "Threads", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: [

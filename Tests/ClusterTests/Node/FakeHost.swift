@@ -1,0 +1,35 @@
+import Basics
+import Cluster
+
+/// A server with rooms by name.
+final class FakeHost: ClusterHost {
+    struct State {
+        var rooms: Set<String> = []
+        var load = NodeLoad()
+        var lost: [String] = []
+        var gone: [String] = []
+    }
+
+    let state = Guarded(State())
+
+    var rooms: [String] { state.withLock { $0.rooms.sorted() } }
+    var load: NodeLoad { state.withLock { $0.load } }
+    func lose(_ rooms: [String]) {
+        state.withLock { state in
+            state.rooms.subtract(rooms)
+            state.lost += rooms
+        }
+    }
+    func nodeIsGone(_ node: NodeRecord) { state.withLock { $0.gone.append(node.id) } }
+    func open(_ room: String) { state.withLock { _ = $0.rooms.insert(room) } }
+    func close(_ room: String) { state.withLock { _ = $0.rooms.remove(room) } }
+}
+
+/// The nodes of one process ask each other without a network.
+final class FakePeers: PeerQueries {
+    let nodes = Guarded<[String: ClusterNode]>([:])
+
+    func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer? {
+        nodes.withLock { $0[node.id] }?.alive
+    }
+}
