@@ -30,6 +30,8 @@ public final class Conference: Sendable {
     let moderation: ModerationService
     let waiting: WaitingService
     let inputs: InputService
+    let moves: MoveService
+    let capacity = Guarded(CapacityMeter())
     let control = ControlThread()
     /// What happens on the server, for programs that follow it.
     public let events = EventBus()
@@ -92,6 +94,9 @@ public final class Conference: Sendable {
             log: log)
         streamService = StreamService(
             configuration, rooms: roomService, thread: control, statistics: statistics, log: log)
+        moves = MoveService(
+            rooms: roomService, seats: seats, recordings: recordingService, streams: streamService, inputs: inputs,
+            log: log)
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
         chat = ChatService(
             configuration, rooms: roomService, peers: media.peers, control: control,
@@ -140,7 +145,10 @@ public final class Conference: Sendable {
                 once.resume(())
             }
         }
-        for room in registry.rooms { roomService.end(room.id, reason: .draining) }
+        for room in registry.rooms {
+            let isMoving = room.read { $0.room.movingUntil != nil } ?? false
+            roomService.end(room.id, reason: isMoving ? .moved : .draining)
+        }
         events.close()
         // The endpoints get their last events before the control thread ends; the peers' last datagrams leave in the
         // loops' last turn.
@@ -159,6 +167,10 @@ public final class Conference: Sendable {
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
+        moves.watch(at: now)
+        if statistics.startIfDue(.capacity, every: .seconds(1), at: now) {
+            capacity.withLock { $0.take(media.work, at: now) }
+        }
         recordingService.watch(at: now)
         streamService.watch(at: now)
         if configuration.savesWorkWhenOverloaded, statistics.startIfDue(.overload, every: .seconds(1), at: now),
@@ -255,12 +267,19 @@ public final class Conference: Sendable {
     /// Ends a wait whose client has gone.
     public func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
 
-    /// Takes a seat back after signalling was lost.
+    /// Takes a seat back after signalling was lost; a seat of another server by its ticket
+    /// (`ConferenceConfiguration.seatSecrets`), as which the secret of the result may be another one.
+    ///
+    /// - Parameters:
+    ///   - room: the room that the client named; nil: none.
+    ///   - client: the client for whose limits a seat counts that this server has never seen.
     public func resume(
-        id: String, secret: String, events: @escaping @Sendable (SharedEvent) -> Void
+        id: String, secret: String, in room: String? = nil, for client: JoinClient = JoinClient(),
+        events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
-        let room = try seats.resume(id, secret: secret, events: events)
-        return Participant(id: id, room: room, resumeSecret: secret, conference: self)
+        let joined = try seats.resume(id, secret: secret, in: room, for: client, events: events)
+        avatars.take(joined.avatar, for: id, in: joined.room)
+        return Participant(id: id, room: joined.room, resumeSecret: joined.resumeSecret, conference: self)
     }
 
     /// The participant with this secret, beside the endpoint that holds its seat: for requests that the client makes
@@ -268,7 +287,7 @@ public final class Conference: Sendable {
     public func participant(_ id: String, secret: String, in room: String) throws(ConferenceError) -> Participant {
         // A room without this seat is not told from a room that does not exist.
         let known: Void? = try registry[room]?.read { slot throws(ConferenceError) in
-            try slot.room.requireSecret(secret, of: id)
+            try seats.require(secret, of: id, in: slot.room)
         }
         guard known != nil else { throw .unauthorized("This seat is not kept any more: join anew.") }
         return Participant(id: id, room: room, resumeSecret: secret, conference: self)

@@ -26,6 +26,10 @@ extension Conference {
                 .gauge,
                 Double(media.overload.level.rawValue)),
             MetricSample(
+                "tessera_capacity_used_ratio",
+                "How much of the server's capacity is used: the larger of the shares of the encoder threads and of the busiest network loop.",
+                .gauge, usedCapacity),
+            MetricSample(
                 "tessera_audio_tick_lateness_seconds", "How late the last audio tick was.", .gauge,
                 Double(media.audioClocks.map { $0.lateness.load(ordering: .relaxed) }.max() ?? 0) / 1e9),
             MetricSample(

@@ -38,7 +38,10 @@ public final class Participant: Sendable {
     /// Whether the room is about to be recorded because this participant is its first (`recording.start`).
     public var startsRecording: Bool {
         guard conference.configuration.recording.start == .onFirstJoin else { return false }
-        return slot { $0.running.isEmpty && $0.room.members.count { !$0.isInput } == 1 && $0.room.member(id) != nil }
+        return slot {
+            $0.running.isEmpty && $0.pending.recordings.isEmpty && $0.room.members.count { !$0.isInput } == 1
+                && $0.room.member(id) != nil
+        }
             ?? false
     }
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.

@@ -14,7 +14,7 @@ public final class WorkPool: Sendable {
     }
 
     private let ready = Condition(Ready())
-    private let threads: Int
+    public let threads: Int
 
     public init(threads: Int?) {
         // At least two, even on a single processor: a job that hangs in a codec or a driver then blocks one thread, not

@@ -26,7 +26,7 @@ extension ServerEvent {
         recording.state = .recording
         happenings += [
             .recordingResumed(recording), .overloadChanged(.init(level: 1, refusesRooms: false)),
-            .participantLeft(anna, .left), .roomEnded(meeting, .roomEnded),
+            .participantLeft(anna, .left), .roomMoved(meeting), .roomEnded(meeting, .roomEnded),
         ]
         (recording.state, recording.duration, recording.bytes) = (.finished, .seconds(1834), 251_658_240)
         happenings += [.recordingFinished(recording), .recordingRecovered(recording)]

@@ -7,6 +7,16 @@ struct RoomFeed: Sendable {
     /// Why members leave, until the change that removes them is published.
     private var leaving: [String: LeaveReason] = [:]
 
+    /// Takes over who was told where the room comes from: they are not told to join when they are back.
+    mutating func expect(_ people: [ParticipantInfo]) {
+        for info in people { told[info.id] = info }
+    }
+
+    /// The events of those who have not come back.
+    mutating func missed(_ ids: Set<String>) -> [ServerEvent.Happening] {
+        ids.sorted().compactMap { told.removeValue(forKey: $0) }.map { .participantLeft($0, .timeout) }
+    }
+
     /// Notes why a member leaves.
     mutating func leaves(_ id: String, _ reason: LeaveReason) { leaving[id] = reason }
 
@@ -54,7 +64,9 @@ struct RoomFeed: Sendable {
     /// The events of the room's end.
     mutating func ended(_ room: Room, _ reason: LeaveReason) -> [ServerEvent.Happening] {
         for member in room.members { leaving[member.id] = leaving[member.id] ?? reason }
-        return room.members.compactMap { left($0) } + [.roomEnded(room.meeting, reason)]
+        // The room goes on elsewhere, and with it those who have tickets.
+        if reason == .moved { return room.members.filter { !$0.isNative }.compactMap { left($0) } }
+        return missed(room.absent.expected) + room.members.compactMap { left($0) } + [.roomEnded(room.meeting, reason)]
     }
 
     private mutating func left(_ member: Member) -> ServerEvent.Happening? {

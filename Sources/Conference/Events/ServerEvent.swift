@@ -17,6 +17,8 @@ public struct ServerEvent: Sendable {
     public enum Happening: Hashable, Sendable {
         case roomStarted(Meeting)
         case roomEnded(Meeting, LeaveReason)
+        /// The room has come from another server, where it has not ended: its meeting goes on.
+        case roomMoved(Meeting)
         case participantJoined(ParticipantInfo)
         /// A change of anything but `speaking`.
         case participantUpdated(ParticipantInfo)
@@ -76,7 +78,7 @@ public struct ServerEvent: Sendable {
 
     /// The kinds of events, by their names on the wire.
     public enum Kind: String, Sendable, CaseIterable {
-        case roomStarted = "room.started", roomEnded = "room.ended"
+        case roomStarted = "room.started", roomEnded = "room.ended", roomMoved = "room.moved"
         case participantJoined = "participant.joined", participantUpdated = "participant.updated"
         case participantLeft = "participant.left"
         case recordingStarted = "recording.started", recordingPaused = "recording.paused"
@@ -122,6 +124,7 @@ extension ServerEvent.Happening {
         switch self {
         case .roomStarted: .roomStarted
         case .roomEnded: .roomEnded
+        case .roomMoved: .roomMoved
         case .participantJoined: .participantJoined
         case .participantUpdated: .participantUpdated
         case .participantLeft: .participantLeft

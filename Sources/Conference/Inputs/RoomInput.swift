@@ -12,11 +12,14 @@ final class RoomInput: Sendable {
     let participant: String
     let name: String
     let pulled: PulledInput
+    /// As it was asked for, with the URL's credentials.
+    let wish: InputWish
     /// Set when it was taken away.
     private let endedAt = Guarded<Date?>(nil)
 
-    init(id: String, room: String, participant: String, name: String, pulled: PulledInput) {
+    init(id: String, room: String, participant: String, name: String, pulled: PulledInput, wish: InputWish) {
         (self.id, self.room, self.participant, self.name, self.pulled) = (id, room, participant, name, pulled)
+        self.wish = wish
     }
 
     var info: InputInfo {

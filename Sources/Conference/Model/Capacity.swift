@@ -29,6 +29,7 @@ struct Capacity: Sendable {
     mutating func remove(_ kind: Kind, of client: JoinClient) { tallies[kind]?.remove(client.address) }
 
     func count(_ kind: Kind) -> Int { tallies[kind]?.count ?? 0 }
+    func isFull(_ kind: Kind) -> Bool { tallies[kind].map { $0.count >= $0.limit } ?? false }
 
     private func error(_ kind: Kind, _ refusal: AddressTally.Refusal) -> ConferenceError {
         let limit = tallies[kind]?.limit ?? 0

@@ -17,6 +17,8 @@ public struct ConferenceConfiguration: Sendable {
     public var avatarsDirectory = "data/avatars"
     /// The directory of `NAME.json` layouts; read at start and watched.
     public var layoutsDirectory = "layouts"
+    /// Makes the secrets of seats, which are tickets for other servers at the same time; nil: secrets are random.
+    public var seatSecrets: (any SeatSecrets)?
     /// The server's URL as clients know it, such as `https://meet.example`, for links in messages; empty: unknown.
     public var publicURL = ""
     /// The number of threads that decode, compose and encode; nil: as many as processors.

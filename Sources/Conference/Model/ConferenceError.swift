@@ -31,6 +31,8 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     /// One client asks for too much or too often, named in the sentence.
     case tooFast(String, retryAfter: Duration)
     case draining
+    /// The room is moving to another server.
+    case moving(String)
     case recordingRunning(String)
     /// The recording is finished, or is being finished, and cannot change any more.
     case recordingNotRunning(String)
@@ -72,6 +74,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
             text
         case .overloaded: "The server has all the calls that it can carry: try again in a few seconds."
         case .draining: "The server is going down: try again in a few seconds."
+        case .moving(let id): "Room “\(id)” is moving to another server: try again in a second."
         case .recordingRunning(let room): "Room “\(room)” is being recorded already."
         case .recordingNotRunning(let id): "Recording “\(id)” does not run any more."
         case .recordingFailed(let text), .badPicture(let text), .tooLarge(let text), .pictureFailed(let text),
@@ -87,6 +90,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         switch self {
         case .atCapacity(_, let wait), .tooFast(_, let wait): wait
         case .overloaded, .draining: .seconds(5)
+        case .moving: .seconds(1)
         default: nil
         }
     }

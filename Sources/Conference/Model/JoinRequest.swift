@@ -73,6 +73,8 @@ public struct JoinRequest: Hashable, Sendable {
     public var endsWithMedia = false
     /// The client for whose limits the seat, and a room created for it, count.
     public var client = JoinClient()
+    /// The verified ticket that gives the client its seat; nil: the seat is a new one.
+    var ticket: SeatTicket?
     /// Whether the endpoint reports the loss of signalling; false: only ICE shows that the client is gone.
     public var hasSignalling = true
 

@@ -5,7 +5,7 @@ import RoomMedia
 /// One seat of a room.
 struct Member: Hashable, Sendable {
     let id: String
-    let resumeSecret: String
+    var resumeSecret: String
     var name: String
     var role: Role
     let kind: JoinRequest.Kind
@@ -36,6 +36,8 @@ struct Member: Hashable, Sendable {
     var unrecordedBy: Set<RecordingRefusal> = []
 
     var avatar: StillImage?
+    /// The name of the stored avatar that it joined with.
+    var avatarName: String?
     /// The identity in the token of the join.
     var externalID: String?
 

@@ -31,6 +31,9 @@ public enum ParticipantEvent: Hashable, Sendable {
     case link(LinkState)
     /// The media connection is up (true) or lost (false).
     case connection(Bool)
+    /// The room goes to another server, which takes joins by tickets now; the seat here ends after `within` at the
+    /// latest. For participants with native signalling.
+    case moving(within: Duration)
     /// The last event of the participant.
     case left(LeaveReason)
     case error(ConferenceError)
@@ -40,6 +43,8 @@ public enum LeaveReason: String, Sendable, CaseIterable {
     case left, removed, roomEnded = "room_ended", timeout, failed, draining, replaced
     /// The peer exceeded its budget for too long.
     case overBudget = "over_budget"
+    /// Another server has the room.
+    case moved
 
     init(_ end: PeerEnd) {
         self =

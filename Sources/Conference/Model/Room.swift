@@ -35,12 +35,30 @@ struct Room: Sendable {
     /// Set by `RoomService`, which knows the layouts.
     var layoutsWithPresentingRules: Set<String> = []
     private var presentations = 0
+    /// Names the meeting in tickets.
+    var meetingID = RandomToken.make(16)
+    /// Whether the seats of members that are gone are kept for their tickets.
+    var keepsSeats = false
+    private(set) var absent = AbsentSeats()
+    /// The room is moving to another server, and ends here at this time at the latest.
+    var movingUntil: Instant?
 
     init(id: String, settings: RoomSettings, createdAt: Date, at now: Instant) {
         self.id = id
         self.settings = settings
         self.createdAt = createdAt
         emptySince = now
+    }
+
+    /// A room as it comes from another server, before anyone is back.
+    ///
+    /// - Parameter limit: until when everyone is expected back.
+    init(_ state: RoomState, settings: RoomSettings, expectedUntil limit: Instant, at now: Instant) {
+        self.init(id: state.room, settings: settings, createdAt: state.createdAt, at: now)
+        meetingID = state.meeting
+        keepsSeats = true
+        absent = AbsentSeats(state, until: limit)
+        joins = absent.seats.count
     }
 
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
@@ -56,6 +74,8 @@ struct Room: Sendable {
     mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError)
         -> Member
     {
+        if movingUntil != nil { throw .moving(self.id) }
+        if let ticket = request.ticket { return try rejoin(ticket, request, secret: secret, at: now) }
         if request.kind != .input {
             try checkDoor(request)
             if mustWait(request) { throw .mustWait(self.id) }
@@ -72,6 +92,7 @@ struct Room: Sendable {
             endsWithMedia: request.endsWithMedia, roleIsProven: request.roleIsProven, isNative: request.isNative)
         member.externalID = request.client.identity
         member.unrecordedBy = request.unrecordedBy
+        member.avatarName = request.avatar
         joins += 1
         members.append(member)
         noteEmptiness(at: now)
@@ -85,7 +106,9 @@ struct Room: Sendable {
         return request.isNative && request.kind == .participant && !hasModerator ? .moderator : .participant
     }
 
-    private var hasModerator: Bool { members.contains { $0.effectiveRole == .moderator } }
+    private var hasModerator: Bool {
+        absent.expectsModerator || members.contains { $0.effectiveRole == .moderator }
+    }
 
     /// Gives a room without tokens a moderator where it has lost its last one: the member that is there longest, before
     /// those whose signalling is lost just now.
@@ -110,6 +133,73 @@ struct Room: Sendable {
         appointModerator()
         noteEmptiness(at: now)
         return true
+    }
+
+    // MARK: - Tickets
+
+    /// Throws unless a verified ticket is good for this room now.
+    func require(_ ticket: SeatTicket, at now: Date) throws(ConferenceError) {
+        if movingUntil != nil { throw .moving(id) }
+        let isKnown = member(ticket.id) != nil || absent.seat(ticket.id) != nil
+        guard ticket.room == id, ticket.meeting == meetingID, !absent.isGone(ticket.id),
+            ticket.isGood(isKnown: isKnown, at: now)
+        else { throw .unauthorized("This seat is not kept any more: join anew.") }
+    }
+
+    /// Gives the holder of a ticket, which `require` has accepted, its seat, as the room remembers it. PIN, lock and
+    /// waiting are not for who was in the room already.
+    private mutating func rejoin(
+        _ ticket: SeatTicket, _ request: JoinRequest, secret: String, at now: Instant
+    ) throws(ConferenceError) -> Member {
+        let wasExpected = absent.expected.contains(ticket.id)
+        if absent.seat(ticket.id) == nil { try checkPlace(isViewer: ticket.role == .viewer) }
+        let seat = absent.take(ticket.id)
+        var role = seat?.role ?? ticket.role
+        let isProven = seat?.isProven ?? ticket.roleIsProven
+        // Somebody else has become the moderator meanwhile.
+        if role == .moderator, !isProven, !wasExpected, hasModerator { role = .participant }
+        var order = joins
+        if let old = seat?.order, !members.contains(where: { $0.joinOrder == old }) { order = old }
+        joins = max(joins, order + 1)
+        var member = Member(
+            id: ticket.id, resumeSecret: secret, name: seat?.name ?? Names.shown(ticket.name) ?? "Guest", role: role,
+            kind: request.kind, asParticipant: nil, joinOrder: order, mediaLostAt: now,
+            hasSignalling: request.hasSignalling, endsWithMedia: request.endsWithMedia, roleIsProven: isProven,
+            isNative: ticket.isNative)
+        member.unrecordedBy = request.unrecordedBy
+        if let seat { member.restore(seat) }
+        members.insert(member, at: members.firstIndex { $0.joinOrder > order } ?? members.endIndex)
+        noteEmptiness(at: now)
+        return member
+    }
+
+    /// Takes a seat back whose signalling was lost, for a client that has shown its secret or its ticket.
+    mutating func takeBack(_ id: String) throws(ConferenceError) { members[try index(id)].signallingLostAt = nil }
+
+    mutating func setSecret(_ secret: String, of id: String) throws(ConferenceError) {
+        members[try index(id)].resumeSecret = secret
+    }
+
+    /// Decides what the ticket of a member is worth that leaves now.
+    mutating func noteAbsence(of id: String, _ reason: LeaveReason) {
+        guard keepsSeats, let member = member(id), member.isNative, !member.isInput else { return }
+        switch reason {
+        case .timeout, .failed, .moved, .draining, .replaced: absent.keep(RoomState.Seat(member))
+        case .left, .removed, .roomEnded, .overBudget: absent.void(id)
+        }
+    }
+
+    /// Expects nobody any more who has not come back with the room. Returns their ids.
+    mutating func endExpecting() -> Set<String> {
+        let missing = absent.endExpecting()
+        appointModerator()
+        return missing
+    }
+
+    /// Forgets who was in the meeting that is over.
+    mutating func forgetSeats() {
+        absent.clear()
+        meetingID = RandomToken.make(16)
     }
 
     /// Whether somebody is in the room: an input is nobody.
@@ -187,12 +277,6 @@ struct Room: Sendable {
     mutating func expireWaits(at now: Instant) -> [String] {
         defer { noteEmptiness(at: now) }
         return waiting.expire(at: now)
-    }
-
-    /// Resumes a seat whose signalling was lost. The secret must be the one of the join.
-    mutating func resume(_ id: String, secret: String) throws(ConferenceError) {
-        try requireSecret(secret, of: id)
-        members[try index(id)].signallingLostAt = nil
     }
 
     /// Throws unless this is the secret that the member got when it joined.

@@ -1,4 +1,4 @@
-/// The PIN of a room. Its text cannot be read again, not even by a log line.
+/// The PIN of a room. Its text cannot be read again by clients, not even by a log line.
 public struct RoomPIN: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// What a PIN may be, in words.
     public static let rule = "4 to 32 letters and digits"
@@ -15,6 +15,9 @@ public struct RoomPIN: Hashable, Sendable, CustomStringConvertible, CustomReflec
         guard (4...Self.maxLength).contains(bytes.count), isAllowed else { return nil }
         self.bytes = bytes
     }
+
+    /// For the stored state of the room alone.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Whether the text is this PIN, in a time that depends neither on the place of a difference nor on the lengths.
     public func matches(_ text: String) -> Bool {

@@ -250,6 +250,13 @@ public struct RecordingInfo: Hashable, Sendable {
     public var isRepaired = false
     /// Why the recording failed or ended early.
     public var failure: String?
+    /// The recording that this one goes on with, which ran at another server before the room came here; nil: none.
+    var continues: RecordingSeries?
+    /// The id of the first recording of the meeting's part of which this is a part: this one's own, unless the room was
+    /// moved while it was recorded.
+    public var series: String { continues?.id ?? id }
+    /// The number among the recordings of the series, from 1 on.
+    public var partOfSeries: Int { continues?.part ?? 1 }
     /// How far the recording is on its way to where it is kept; nil: it is not to be delivered.
     public var delivery: RecordingDelivery?
 

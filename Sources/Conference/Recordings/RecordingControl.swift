@@ -273,5 +273,6 @@ extension RecordingInfo {
             view: entry.view, audioOnly: entry.audioOnly ?? false, tracks: entry.tracks ?? [],
             dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message,
             delivery: entry.delivery)
+        continues = entry.continues
     }
 }

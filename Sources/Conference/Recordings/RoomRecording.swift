@@ -54,11 +54,11 @@ final class RoomRecording: Sendable {
         self.catalogue = catalogue
         self.control = control
         path = recorder.file
-        state = Guarded(
-            State(
-                info: RecordingInfo(
-                    id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt,
-                    view: view?.name, audioOnly: content.audioOnly, delivery: entry.delivery)))
+        var info = RecordingInfo(
+            id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt,
+            view: view?.name, audioOnly: content.audioOnly, delivery: entry.delivery)
+        info.continues = entry.continues
+        state = Guarded(State(info: info))
         control.add(self)
     }
 

@@ -12,8 +12,10 @@ final class HostedRoom: Sendable {
     /// The client for whose limits the room counts; without an address where the API created the room.
     let client: JoinClient
     private let slot: Guarded<RoomSlot>
+    private let watch: RoomWatch
 
-    init(_ slot: RoomSlot, client: JoinClient) {
+    init(_ slot: RoomSlot, client: JoinClient, watch: RoomWatch) {
+        self.watch = watch
         id = slot.room.id
         engine = slot.engine
         self.client = client
@@ -30,13 +32,17 @@ final class HostedRoom: Sendable {
 
     /// Changes the room by `body`; the room stays as it was where `body` throws. Returns nil where the room has ended.
     func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result? {
-        try slot.withLock { slot throws(ConferenceError) in
+        var isNews = false
+        let result = try slot.withLock { slot throws(ConferenceError) -> Result? in
             if slot.isOver { return nil }
             var changed = slot
             let result = try body(&changed)
+            isNews = watch.isOn && changed.differsInState(from: slot)
             slot = changed
             return result
         }
+        if isNews { watch.changed(id) }
+        return result
     }
 
     /// Ends the room, which cannot be read or changed from here on. Returns its last state; nil where it has ended

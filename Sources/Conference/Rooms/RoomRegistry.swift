@@ -55,6 +55,12 @@ final class RoomRegistry: Sendable {
         }
     }
 
+    /// Whether `limits` refuse another room or seat, whoever asks for it.
+    var isFull: Bool {
+        state.withLock { $0.capacity.isFull(.rooms) || $0.capacity.isFull(.seats) }
+    }
+    var seatCount: Int { state.withLock { $0.capacity.count(.seats) } }
+
     /// Removes a room that has ended, with its seats.
     func remove(_ room: HostedRoom, seats: [String]) {
         state.withLock { state in

@@ -17,6 +17,7 @@ final class RoomService: Sendable {
     private let recordings: RecordingControl
     private let hls: HLSControl
     private let log: RoomLog
+    let watch = RoomWatch()
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
@@ -53,18 +54,52 @@ final class RoomService: Sendable {
         if let preset = configuration.rooms.presets.change(for: id) { try settings.apply(preset) }
         try settings.apply(change)
         return try registry.room(id, for: client) {
-            let room = Room(id: id, settings: settings, createdAt: Date(), at: MonotonicClock.now())
-            let engine = media.makeEngine(
-                id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid),
-                tilesChanged: { [weak self] view, tiles in
-                    self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
-                },
-                speakersChanged: { [weak self] speakers in
-                    self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
-                })
+            var room = Room(id: id, settings: settings, createdAt: Date(), at: MonotonicClock.now())
+            room.keepsSeats = configuration.seatSecrets != nil
+            let engine = makeEngine(of: room)
             events.publish(.roomStarted(room.meeting), room: id)
-            return HostedRoom(RoomSlot(room: room, engine: engine, isReserved: isReserved), client: client)
+            return HostedRoom(
+                RoomSlot(room: room, engine: engine, isReserved: isReserved), client: client, watch: watch)
         }
+    }
+
+    private func makeEngine(of room: Room) -> RoomEngine {
+        let id = room.id
+        return media.makeEngine(
+            id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid),
+            tilesChanged: { [weak self] view, tiles in
+                self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
+            },
+            speakersChanged: { [weak self] speakers in
+                self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
+            })
+    }
+
+    /// Makes a room of the state that it had at another server. Returns false where the room exists, or where the state
+    /// is of a meeting that is over.
+    func restore(_ state: RoomState, at date: Date) throws(ConferenceError) -> Bool {
+        let id = state.room
+        guard Names.isRoom(id) else { throw .badRequest("a room's id is \(Names.roomRule)") }
+        if registry.isDraining { throw .draining }
+        if media.overload.refusesRooms { throw .overloaded }
+        let isStale = state.isStale(at: date)
+        if isStale, !state.isReserved, configuration.rooms.create == .onJoin { return false }
+        var base = configuration.rooms.settings
+        if let preset = configuration.rooms.presets.change(for: id) { try base.apply(preset) }
+        let settings = try state.settings.settings(on: base) { layouts[$0] != nil }
+        let now = MonotonicClock.now()
+        let made = try registry.room(id, for: JoinClient()) {
+            var known = state
+            if isStale { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            let room = Room(
+                known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
+            events.publish(isStale ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
+            return HostedRoom(
+                RoomSlot(known, room: room, engine: makeEngine(of: room), isStale: isStale), client: JoinClient(),
+                watch: watch)
+        }
+        if made.isNew { watch.changed(id) }
+        return made.isNew
     }
 
     /// Ends a room for everyone in it.
@@ -90,6 +125,7 @@ final class RoomService: Sendable {
         for stream in last.streams.running { stream.finish() }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
+        watch.ended(id, reason)
     }
 
     // MARK: - Changing

@@ -61,6 +61,9 @@ struct RoomSlot {
     /// The only participant so far, and whether the room was reserved before; nil once another one joined.
     var firstGuest: (id: String, foundRoom: Bool)?
 
+    /// What ran where the room comes from, until somebody is back.
+    var pending = PendingOutputs()
+
     /// The sources that the server pulls into the room, the oldest first, also those that are over.
     var inputs: [RoomInput] = []
 
@@ -92,12 +95,17 @@ struct RoomSlot {
     }
 
     /// Whether the room keeps something of a meeting beside its running recordings.
-    var remembersMeeting: Bool { !history.messages.isEmpty || recordings.isPast(beside: Set(running.map(\.id))) }
+    var remembersMeeting: Bool {
+        !history.messages.isEmpty || recordings.isPast(beside: Set(running.map(\.id))) || room.absent != AbsentSeats()
+            || !pending.isEmpty
+    }
 
     /// Forgets what the next meeting must not see.
     mutating func forgetMeeting() {
         history.clear()
         recordings.clear(keeping: Set(running.map(\.id)))
+        room.forgetSeats()
+        pending = PendingOutputs()
     }
 
     /// Drops what is kept: somebody does not want to be recorded any more.

@@ -30,7 +30,10 @@ final class SeatService: Sendable {
     struct Joined {
         var id: String
         var resumeSecret: String
+        var room = ""
         var role = Role.participant
+        /// The name of the stored avatar of a seat that came back.
+        var avatar: String?
         /// The participant is the first in a room, and the configuration records rooms from their first join on.
         var startsRecording: Bool
     }
@@ -39,7 +42,9 @@ final class SeatService: Sendable {
         -> Joined
     {
         try rooms.checkLayout(request.layout)
-        let joined = Joined(id: RandomToken.make(12), resumeSecret: RandomToken.make(32), startsRecording: false)
+        let joined = Joined(
+            id: request.ticket?.id ?? RandomToken.make(12), resumeSecret: RandomToken.make(32), room: request.room,
+            startsRecording: false)
         try registry.reserveSeat(for: request.client)
         do throws(ConferenceError) {
             return try enter(request, joined, events)
@@ -58,7 +63,14 @@ final class SeatService: Sendable {
                 request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
             do throws(ConferenceError) {
                 let entered = try rooms.change(room) { slot throws(ConferenceError) in
-                    try addMember(request, joined, in: &slot, events)
+                    if let ticket = request.ticket {
+                        // A room whose state is lost goes on with who comes first.
+                        if isNew, slot.isUnused { slot.room.meetingID = ticket.meeting }
+                        try slot.room.require(ticket, at: Date())
+                        // Somebody with the same ticket was faster.
+                        if slot.room.member(ticket.id) != nil { throw .conflict("This seat is taken.") }
+                    }
+                    return try addMember(request, joined, in: &slot, events)
                 }
                 // nil: the room has just ended. The next turn finds or creates another room of that name.
                 guard let entered else { continue }
@@ -78,10 +90,14 @@ final class SeatService: Sendable {
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
+        let remembered = slot.room.absent.seat(id)
         let member = try slot.room.join(request, id: id, secret: joined.resumeSecret, at: MonotonicClock.now())
         var joined = joined
         joined.role = member.role
+        joined.avatar = remembered?.avatar
+        joined.resumeSecret = try makeSecret(of: member, in: &slot)
         try choose(request, of: member, in: &slot)
+        if let remembered { choose(remembered, in: &slot) }
         slot.firstGuest = slot.isUnused ? (id, slot.isReserved) : nil
         slot.isReserved = false
         slot.isUnused = false
@@ -97,9 +113,30 @@ final class SeatService: Sendable {
             chatChannel: request.chatChannel, media: request.media)
         registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
         joined.startsRecording =
-            configuration.recording.start == .onFirstJoin && slot.running.isEmpty
-            && slot.room.members.count { !$0.isInput } == 1
+            configuration.recording.start == .onFirstJoin && slot.running.isEmpty && request.ticket == nil
+            && slot.pending.recordings.isEmpty && slot.room.members.count { !$0.isInput } == 1
         return joined
+    }
+
+    /// The secret of a new member, which is a ticket where `seatSecrets` makes one.
+    private func makeSecret(of member: Member, in slot: inout RoomSlot) throws(ConferenceError) -> String {
+        guard let secrets = configuration.seatSecrets else { return member.resumeSecret }
+        let secret = secrets.secret(
+            of: SeatTicket(
+                room: slot.room.id, meeting: slot.room.meetingID, id: member.id, name: member.name, role: member.role,
+                roleIsProven: member.roleIsProven, isNative: member.isNative, issuedAt: Date()))
+        try slot.room.setSecret(secret, of: member.id)
+        return secret
+    }
+
+    /// Shows a member that is back what it saw, as far as the room still has it.
+    private func choose(_ seat: RoomState.Seat, in slot: inout RoomSlot) {
+        let limit = configuration.limits.viewsPerRoom
+        if let view = seat.view { try? slot.room.show(view, to: seat.id, limit: limit) }
+        if let layout = seat.ownLayout, (try? rooms.checkLayout(layout)) != nil {
+            let pins = Array(seat.ownPins.prefix(100))
+            try? slot.room.choose(ViewChoice(layout: layout, pins: pins), by: seat.id, limit: limit)
+        }
     }
 
     /// Shows a new member what it asked for.
@@ -132,24 +169,91 @@ final class SeatService: Sendable {
         if let speaker = slot.room.speaker { rooms.notify(slot, id, .speaker(speaker)) }
     }
 
-    /// Resumes a seat after signalling was lost. Returns its room.
+    /// Resumes a seat after signalling was lost: of this server by its secret, of another one by its ticket.
+    ///
+    /// - Parameters:
+    ///   - claimed: the room that the client named; nil: none.
+    ///   - client: who counts for a seat that this server has never seen.
     func resume(
-        _ id: String, secret: String, events: @escaping @Sendable (SharedEvent) -> Void
-    ) throws(ConferenceError) -> String {
+        _ id: String, secret: String, in claimed: String? = nil, for client: JoinClient = JoinClient(),
+        events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> Joined {
+        do throws(ConferenceError) {
+            return try takeBack(id, secret, events) { room throws(ConferenceError) in
+                try room.requireSecret(secret, of: id)
+            }
+        } catch {
+            guard case .unauthorized = error, let ticket = ticket(in: secret, of: id),
+                claimed ?? ticket.room == ticket.room
+            else { throw error }
+            return try resume(by: ticket, secret, for: client, events: events)
+        }
+    }
+
+    /// The ticket of a seat; nil where its secret is none.
+    private func ticket(in secret: String, of id: String) -> SeatTicket? {
+        configuration.seatSecrets?.ticket(in: secret).flatMap { $0.id == id ? $0 : nil }
+    }
+
+    /// Gives the holder of a verified ticket its seat: takes it over where somebody has it, so that there are never two.
+    private func resume(
+        by ticket: SeatTicket, _ secret: String, for client: JoinClient,
+        events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> Joined {
+        var request = JoinRequest(room: ticket.room, name: ticket.name, role: ticket.role)
+        (request.ticket, request.isNative, request.roleIsProven) = (ticket, ticket.isNative, ticket.roleIsProven)
+        request.client = client
+        // The seat may come or go between the two steps.
+        for _ in 0..<3 {
+            if registry.room(of: ticket.id) != nil {
+                do throws(ConferenceError) {
+                    return try takeBack(ticket.id, secret, events) { room throws(ConferenceError) in
+                        try room.require(ticket, at: Date())
+                    }
+                } catch {
+                    if registry.room(of: ticket.id) != nil { throw error }
+                }
+            }
+            do throws(ConferenceError) {
+                return try join(request, events: events)
+            } catch {
+                guard case .conflict = error, registry.room(of: ticket.id) != nil else { throw error }
+            }
+        }
+        throw .unauthorized("This seat is not kept any more: join anew.")
+    }
+
+    /// Throws unless the secret, or a ticket, is that of the member.
+    func require(_ secret: String, of id: String, in room: Room) throws(ConferenceError) {
+        do throws(ConferenceError) {
+            try room.requireSecret(secret, of: id)
+        } catch {
+            guard let ticket = ticket(in: secret, of: id), room.member(id) != nil else { throw error }
+            try room.require(ticket, at: Date())
+        }
+    }
+
+    private func takeBack(
+        _ id: String, _ secret: String, _ events: @escaping @Sendable (SharedEvent) -> Void,
+        if check: (Room) throws(ConferenceError) -> Void
+    ) throws(ConferenceError) -> Joined {
         guard let room = registry.room(of: id) else {
             throw .unauthorized("This seat is not kept any more: join anew.")
         }
-        try rooms.change(room.id) { slot throws(ConferenceError) in
-            try slot.room.resume(id, secret: secret)
+        let own = try rooms.change(room.id) { slot throws(ConferenceError) in
+            if slot.room.movingUntil != nil { throw .moving(room.id) }
+            try check(slot.room)
+            try slot.room.takeBack(id)
             slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
             if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
             rooms.notify(slot, id, .speaker(slot.room.speaker))
             if slot.room.member(id)?.permits(.admit) == true {
                 rooms.notify(slot, id, .waiting(slot.room.waiting.people))
             }
+            return slot.room.member(id)?.resumeSecret ?? secret
         }
         log.resumed(id, room: room.id)
-        return room.id
+        return Joined(id: id, resumeSecret: own, room: room.id, startsRecording: false)
     }
 
     /// Adds a peer that sends a participant's screen. Returns the peer's id.
@@ -191,6 +295,7 @@ final class SeatService: Sendable {
                 slot.listeners[id] = nil
                 slot.limits[id] = nil
                 slot.engine.remove(id)
+                slot.room.noteAbsence(of: id, reason)
                 return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
             } ?? nil
         guard let room else { return }
@@ -282,14 +387,26 @@ final class SeatService: Sendable {
                 }
             }
         }
+        endExpecting(at: now)
         for id in expired { leave(id, .timeout) }
         for id in abandoned { rooms.end(id, reason: .roomEnded) { isAbandoned($0, at: now) } }
         for id in registry.unconnected(at: now) { endUnconnected(id) }
     }
 
+    /// In rooms that came from another server: who is not back by now has left.
+    private func endExpecting(at now: Instant) {
+        for room in registry.rooms where room.read({ $0.room.absent.expectedUntil.map { $0 <= now } }) == true {
+            _ = try? rooms.change(room) { slot throws(ConferenceError) in
+                rooms.tell(slot.feed.missed(slot.room.endExpecting()), of: slot.room)
+                if !slot.room.hasPeople { slot.pending = PendingOutputs() }
+            }
+        }
+    }
+
     private func isAbandoned(_ slot: RoomSlot, at now: Instant) -> Bool {
         if slot.isReserved || configuration.rooms.create == .api { return false }
-        return isEmpty(slot, at: now)
+        // A moving room ends with its move.
+        return slot.room.movingUntil == nil && isEmpty(slot, at: now)
     }
 
     private func isEmpty(_ slot: RoomSlot, at now: Instant) -> Bool {

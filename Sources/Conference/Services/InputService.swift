@@ -37,7 +37,7 @@ final class InputService: Sendable {
         try rooms.registry.reserveSeat(for: JoinClient())
         do throws(ConferenceError) {
             let input = try rooms.change(room) { slot throws(ConferenceError) in
-                try enter(address, name, loops: wish.loops, &slot)
+                try enter(address, name, wish, &slot)
             }
             input.pulled.start()
             log.input(input.info)
@@ -60,7 +60,7 @@ final class InputService: Sendable {
 
     /// Called with the room's lock held.
     private func enter(
-        _ address: InputAddress, _ name: String, loops: Bool, _ slot: inout RoomSlot
+        _ address: InputAddress, _ name: String, _ wish: InputWish, _ slot: inout RoomSlot
     ) throws(ConferenceError) -> RoomInput {
         guard slot.inputs.count(where: { !$0.isOver }) < configuration.maxPerRoom else {
             throw .conflict(
@@ -72,12 +72,12 @@ final class InputService: Sendable {
         _ = try slot.room.join(request, id: participant, secret: RandomToken.make(32), at: MonotonicClock.now())
         let sink = Confined<any InputSink>(slot.engine.addInput(participant))
         let pulled = PulledInput(
-            PulledInput.Request(address: address, loops: loops, retryFor: configuration.retryFor), opener: opener,
+            PulledInput.Request(address: address, loops: wish.loops, retryFor: configuration.retryFor), opener: opener,
             sink: sink
         ) { [weak self] status in
             self?.control.post { [weak self] in self?.changed(id, in: room, status) }
         }
-        let input = RoomInput(id: id, room: room, participant: participant, name: name, pulled: pulled)
+        let input = RoomInput(id: id, room: room, participant: participant, name: name, pulled: pulled, wish: wish)
         slot.inputs.append(input)
         rooms.registry.add(Seat(room: room, client: JoinClient(), life: SeatLife()), participant)
         rooms.tell([.inputStarted(input.info)], of: slot.room)

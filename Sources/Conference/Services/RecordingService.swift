@@ -41,12 +41,14 @@ final class RecordingService: Sendable {
     /// - Parameters:
     ///   - wish: nil: the room's usual recording, beside which none may run yet.
     ///   - participant: the one who starts it; nil: an administrator or the configuration.
+    ///   - series: the recording of another server with which this one goes on; nil: none.
     @discardableResult
     func start(
-        _ room: String, _ wish: RecordingWish? = nil, by participant: String? = nil
+        _ room: String, _ wish: RecordingWish? = nil, by participant: String? = nil,
+        continuing series: RecordingSeries? = nil
     ) async throws(ConferenceError) -> RecordingInfo {
         do throws(ConferenceError) {
-            let info = try await begin(room, wish, by: participant)
+            let info = try await begin(room, wish, by: participant, continuing: series)
             log.recordingStarted(info, by: participant)
             return info
         } catch {
@@ -56,7 +58,7 @@ final class RecordingService: Sendable {
     }
 
     private func begin(
-        _ room: String, _ wish: RecordingWish?, by participant: String?
+        _ room: String, _ wish: RecordingWish?, by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RecordingInfo {
         let known = rooms.registry[room]?.read { (settings: $0.room.settings, running: $0.running.count) }
         guard let known else { throw .roomNotFound(room) }
@@ -69,10 +71,12 @@ final class RecordingService: Sendable {
         try control.beginStart(room, beside: known.running, most: most, at: MonotonicClock.now())
         defer { control.endStart(room) }
         // The disk works without the room's lock, on its own queue.
-        let recording = try await makeRecording(room, known.settings, wish ?? RecordingWish(), by: participant)
+        let recording = try await makeRecording(
+            room, known.settings, wish ?? RecordingWish(), by: participant, continuing: series)
         do throws(ConferenceError) {
             if rooms.registry.isDraining { throw .draining }
             return try rooms.change(room) { slot throws(ConferenceError) in
+                if slot.room.movingUntil != nil { throw .moving(room) }
                 if slot.running.count >= most { throw .recordingRunning(room) }
                 // The picture may have changed while the file was created.
                 let settings = slot.room.settings
@@ -98,10 +102,13 @@ final class RecordingService: Sendable {
     }
 
     private func makeRecording(
-        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?,
+        continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RoomRecording {
         let made = await control.onDisk { [self] in
-            Result { () throws(RecordingError) in try makeRecordingNow(room, settings, wish, by: participant) }
+            Result { () throws(RecordingError) in
+                try makeRecordingNow(room, settings, wish, by: participant, continuing: series)
+            }
         } late: { late in
             if case .success(let recording) = late { Task { _ = await recording.finish() } }
         }
@@ -129,7 +136,8 @@ final class RecordingService: Sendable {
 
     /// Called on the disk's queue.
     private func makeRecordingNow(
-        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?,
+        continuing series: RecordingSeries?
     ) throws(RecordingError) -> RoomRecording {
         let view = wish.view.map { ViewID($0) } ?? settings.recordedView
         let content = RecordingContent(
@@ -137,7 +145,7 @@ final class RecordingService: Sendable {
         let top = Ladder(configuration.video.renditions, settings.format(ofView: view.name)).rungs[0]
         let catalogue = try control.readyCatalogue()
         try control.reserve.checkStart()
-        let entry = try catalogue.begin(room: room, view: view.name, content: content)
+        let entry = try catalogue.begin(room: room, view: view.name, content: content, continuing: series)
         let id = entry.id
         do throws(RecordingError) {
             let recorder = try MP4Recorder(

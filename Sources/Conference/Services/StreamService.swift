@@ -64,7 +64,7 @@ final class StreamService: Sendable {
                 throw .conflict("Room “\(room)” is being streamed to this URL already.")
             }
             let feed = slot.streams.audio ?? audio
-            let stream = RoomStream(info, to: target, needs: needs, audio: feed) { [weak self] state in
+            let stream = RoomStream(info, request, to: target, needs: needs, audio: feed) { [weak self] state in
                 self?.changed(info.id, state)
             }
             slot.streams.add(stream, audio: feed)

@@ -44,6 +44,15 @@ final class RoomLog: Sendable {
             ["participants": "\(participants)", "reason": "\(reason.rawValue)"])
     }
 
+    func moving(_ room: String, within limit: Duration) {
+        write(.notice, "room moves to another server", visits, room: room, ["within": "\(limit)"])
+    }
+
+    /// - Parameter what: a stream or an input, which the room had at another server.
+    func notGoneOn(_ what: String, _ error: ConferenceError, room: String) {
+        write(.notice, "\(what) does not go on here: \(error)", streams, room: room)
+    }
+
     /// - Parameter why: the transport's reason (`PeerEvent.failed`). The level is `notice`, since the fault is the
     ///   peer's or the network's.
     func peerFailed(_ id: String, room: String, _ reason: LeaveReason, why: String) {

@@ -5,7 +5,7 @@ import Threads
 /// The server's own counters, and the times of its periodic tasks.
 final class ServerStatistics: Sendable {
     enum PeriodicTask: Hashable, Sendable {
-        case layouts, overload, encodeLog, snapshots, recordings, streams, lossLog, text, waiting, retention
+        case layouts, overload, encodeLog, snapshots, recordings, streams, lossLog, text, waiting, retention, capacity
     }
 
     private struct State {

@@ -11,6 +11,8 @@ final class RoomStream: Sendable {
     let view: ViewID
     /// Of its server and path; two streams to one place would end each other.
     let url: MediaURL
+    /// As it was asked for, with the URL's credentials.
+    let request: StreamRequest
     let startedAt = MonotonicClock.now()
     private let needs: TapNeeds
     private let audio: AACFeed
@@ -21,13 +23,14 @@ final class RoomStream: Sendable {
 
     /// - Parameter onState: called with each new state, in order, on the writer's thread.
     init(
-        _ info: StreamInfo, to target: StreamTarget, needs: TapNeeds, audio: AACFeed,
+        _ info: StreamInfo, _ request: StreamRequest, to target: StreamTarget, needs: TapNeeds, audio: AACFeed,
         onState: @escaping @Sendable (StreamState) -> Void
     ) {
         id = info.id
         room = info.room
         view = ViewID(info.view)
         url = target.url
+        self.request = request
         base = info
         self.needs = needs
         self.audio = audio

@@ -330,6 +330,12 @@ enum OpenAPI {
                     "items": Schema.object(
                         ["file": Schema.string, "duration": Schema.number, "bytes": Schema.integer], required: ["file"]),
                 ],
+                "series": [
+                    "type": "string",
+                    "description":
+                        "The id of the first recording of those that go on with each other, since the room was moved between servers; otherwise its own.",
+                ],
+                "seriesPart": ["type": "integer", "description": "The number in the series, from 2 on."],
                 "preRoll": ["type": "number", "description": "The seconds before startedAt that it has too."],
                 "repaired": [
                     "type": "boolean", "description": "A crash left the recording open, and the next start closed it.",

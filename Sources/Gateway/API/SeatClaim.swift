@@ -17,10 +17,10 @@ extension RouteRequest {
 }
 
 extension ResumeClaim {
-    /// Reads `ID.SECRET`; nil for another text.
+    /// Reads `ID.SECRET`, in a cluster with a ticket of three parts as the secret; nil for another text.
     init?(bearer: String) {
         let parts = bearer.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
-        self.init(id: String(parts[0]), secret: String(parts[1]))
+        guard parts.count == 2 || parts.count == 4, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        self.init(id: String(parts[0]), secret: parts.dropFirst().joined(separator: "."))
     }
 }

@@ -114,7 +114,8 @@ struct AppRTCSession: Sendable {
             if case .absent(_, wasOpen: true) = socket { return end(.left) }
             return []
         case .left(let reason):
-            return over(bye: true, code: reason == .draining ? .goingAway : .normal, reason: reason)
+            let isServers = reason == .draining || reason == .moved
+            return over(bye: true, code: isServers ? .goingAway : .normal, reason: reason)
         default:
             // The clients know no other events.
             return []

@@ -73,6 +73,7 @@ extension ServerEvent.Kind {
         switch self {
         case .roomStarted: "A room exists: somebody joins it, or the API made it"
         case .roomEnded: "A room has ended, after everyone has left it"
+        case .roomMoved: "A room has come from another server of the cluster, where it has not ended"
         case .participantJoined: "Somebody has taken a seat in a room"
         case .participantUpdated:
             "Something about a participant has changed, but for who speaks: at most four times a second"
@@ -110,7 +111,7 @@ extension ServerEvent.Happening {
         let reason = Schema.object(
             ["reason": Schema.choice(LeaveReason.allCases.map(\.rawValue))], required: ["reason"])
         return switch self {
-        case .roomStarted: Schema.ref("Meeting")
+        case .roomStarted, .roomMoved: Schema.ref("Meeting")
         case .roomEnded: ["allOf": [Schema.ref("Meeting"), reason]]
         case .participantJoined, .participantUpdated: Schema.ref("Participant")
         case .participantLeft: ["allOf": [Schema.ref("Participant"), reason]]

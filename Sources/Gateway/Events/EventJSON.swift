@@ -29,7 +29,7 @@ extension ServerEvent {
 extension ServerEvent.Happening {
     var data: JSONValue {
         switch self {
-        case .roomStarted(let meeting): meeting.json
+        case .roomStarted(let meeting), .roomMoved(let meeting): meeting.json
         case .roomEnded(let meeting, let reason): meeting.json.with("reason", .string(reason.rawValue))
         case .participantJoined(let info), .participantUpdated(let info): info.json
         case .participantLeft(let info, let reason): info.json.with("reason", .string(reason.rawValue))

@@ -152,7 +152,7 @@ extension ParticipantEvent {
         case .role: .role
         case .access: .access
         case .waiting: .waiting
-        case .chat, .connection, .left, .error, .muted, .asked: nil
+        case .chat, .connection, .left, .error, .muted, .asked, .moving: nil
         }
     }
 
@@ -204,6 +204,7 @@ extension ParticipantEvent {
                 "reason": .string(link.reason.sentence),
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
             ]
+        case .moving(let limit): ["type": "moving", "within": .number(limit.inSeconds)]
         // The session sends other messages for these, or none.
         case .connection, .left, .error: [:]
         }

@@ -166,6 +166,8 @@ final class SignallingEndpoint: Sendable {
             guard pause == .zero else {
                 throw Refusal(.tooFast, "one join a second on a connection", retryAfter: pause)
             }
+            var claim = claim
+            claim.client.address = client.connection.handshake.remote
             let seat = try joins.conference.seat(resuming: claim, events: events(of: client))
             await enter(seat, Welcome(seat, nil), client)
         } catch {

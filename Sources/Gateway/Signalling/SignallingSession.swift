@@ -148,7 +148,8 @@ struct SignallingSession: Sendable {
     private mutating func handle(_ join: ClientMessage.Join) throws(Refusal) -> [Action] {
         guard case .outside = state else { throw Refusal(.badMessage, "this connection has joined already") }
         wantsDeltas = join.deltas
-        if let claim = join.resume {
+        if var claim = join.resume {
+            claim.room = join.room.isEmpty ? nil : join.room
             state = .joining(held: [])
             return [.resume(claim)]
         }
@@ -209,6 +210,9 @@ struct SignallingSession: Sendable {
         case .left, .ended(.draining):
             state = .over
             return [.close(.goingAway, reason: "draining")]
+        case .ended(.moved):
+            state = .over
+            return [.close(.goingAway, reason: "moved")]
         case .refused, .timeout, .ended:
             state = .outside
             return Refusal(end).map { failed($0) } ?? []
@@ -273,7 +277,8 @@ struct SignallingSession: Sendable {
         }
         switch shared.event {
         case .participants(let update): return announced(update, shared)
-        case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted, .asked:
+        case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted, .asked,
+            .moving:
             return [.send(.event(shared))]
         case .connection: return []
         case .error(let error):
@@ -281,7 +286,8 @@ struct SignallingSession: Sendable {
             return [.send(.error(Refusal(error), fatal: false))]
         case .left(let reason):
             state = .over
-            return [.send(.left(reason)), .close(reason == .draining ? .goingAway : .normal, reason: reason.rawValue)]
+            let isServers = reason == .draining || reason == .moved
+            return [.send(.left(reason)), .close(isServers ? .goingAway : .normal, reason: reason.rawValue)]
         }
     }
 

@@ -116,7 +116,7 @@ struct WebRTCDemoSession: Sendable {
     mutating func left(_ reason: LeaveReason) -> [Action] {
         guard state != .over, state != .outside else { return [] }
         switch reason {
-        case .draining: return end(.goingAway, reason.rawValue)
+        case .draining, .moved: return end(.goingAway, reason.rawValue)
         case .removed, .roomEnded: return end(.removed, reason.rawValue)
         case .overBudget: return end(.policyViolation, reason.rawValue)
         // The media has ended; the next offer joins again.

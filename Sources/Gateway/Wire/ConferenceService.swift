@@ -146,7 +146,7 @@ extension Conference: ConferenceService {
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> any ConferenceSeat {
-        try resume(id: claim.id, secret: claim.secret, events: events)
+        try resume(id: claim.id, secret: claim.secret, in: claim.room, for: claim.client, events: events)
     }
 
     func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat {
@@ -164,4 +164,10 @@ extension Conference: ConferenceService {
 struct ResumeClaim: Sendable, Hashable, Decodable {
     var id: String
     var secret: String
+    /// The room that the client names beside it; nil: none.
+    var room: String?
+    /// Who counts for the seat where this server has never seen it.
+    var client = JoinClient()
+
+    private enum CodingKeys: String, CodingKey { case id, secret }
 }

@@ -34,6 +34,8 @@ extension Refusal {
         case .timeout: self.init(.refused, "Nobody has let you in: try again later.")
         case .left: self.init(.conflict, "The wait has ended.")
         case .ended(.draining): self.init(ConferenceError.draining)
+        case .ended(.moved):
+            self.init(.overloaded, "The room moves to another server: try again.", retryAfter: .seconds(1))
         case .ended: self.init(.refused, "The room has ended.")
         }
     }
@@ -71,7 +73,7 @@ extension ErrorCode {
             case .badRequest: .badMessage
             case .forbidden: .forbidden
             case .unauthorized: .unauthorized
-            case .overloaded, .draining, .atCapacity: .overloaded
+            case .overloaded, .draining, .moving, .atCapacity: .overloaded
             case .tooFast: .tooFast
             case .recordingRunning: .recordingRunning
             case .recordingNotRunning: .recordingNotRunning

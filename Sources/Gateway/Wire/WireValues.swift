@@ -116,9 +116,10 @@ extension RecordingInfo {
         .object(
             [
                 "id": .string(id), "room": .string(room), "file": .string(file), "state": .string(state.rawValue),
-                "startedAt": .date(startedAt),
+                "startedAt": .date(startedAt), "series": .string(series),
             ],
             where: [
+                "seriesPart": partOfSeries > 1 ? .integer(partOfSeries) : nil,
                 "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
                 "parts": parts > 1 ? .integer(parts) : nil,
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),

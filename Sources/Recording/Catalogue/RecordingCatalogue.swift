@@ -140,15 +140,18 @@ public final class RecordingCatalogue: Sendable {
     ///
     /// - Parameter view: the view whose picture it takes.
     public func begin(
-        room: String, view: String? = nil, content: RecordingContent = RecordingContent(), at now: Date = Date()
+        room: String, view: String? = nil, content: RecordingContent = RecordingContent(),
+        continuing series: RecordingSeries? = nil, at now: Date = Date()
     ) throws(RecordingError) -> RecordingEntry {
-        try begin(room: room, view: view, content: content, at: now) { .random(in: 0x1000...0xFFFF) }
+        try begin(room: room, view: view, content: content, continuing: series, at: now) {
+            .random(in: 0x1000...0xFFFF)
+        }
     }
 
     /// - Parameter mark: returns a random end of the id.
     func begin(
-        room: String, view: String? = nil, content: RecordingContent = RecordingContent(), at now: Date,
-        mark: () -> UInt16
+        room: String, view: String? = nil, content: RecordingContent = RecordingContent(),
+        continuing series: RecordingSeries? = nil, at now: Date, mark: () -> UInt16
     ) throws(RecordingError) -> RecordingEntry {
         let entry = try add {
             RecordingEntry.id(room: room, at: now, mark: mark())
@@ -158,6 +161,8 @@ public final class RecordingCatalogue: Sendable {
                 id: id, room: room, file: file, files: [file], state: .recording, startedAt: now, wasRecovered: false)
             entry.view = content.audioOnly ? nil : view
             entry.audioOnly = content.audioOnly ? true : nil
+            entry.series = series?.id
+            entry.seriesPart = series?.part
             entry.delivery = delivers ? RecordingDelivery() : nil
             return entry
         }

@@ -34,6 +34,11 @@ public struct RecordingEntry: Codable, Hashable, Sendable {
     public var audioOnly: Bool?
     /// The files of single participants; nil: there are none.
     public var tracks: [RecordingTrack]?
+    /// The id of the first recording of the series that this one goes on with, and its number there; nil: it goes on
+    /// with none.
+    public var series: String?
+    public var seriesPart: Int?
+    public var continues: RecordingSeries? { series.map { RecordingSeries(id: $0, part: seriesPart ?? 2) } }
     /// Whether a crash left the recording open and a later start closed it.
     public var wasRecovered: Bool
     /// Why the recording ended early, in a sentence.

@@ -38,6 +38,7 @@ package final class LoopTurns: Sendable {
 
     private let seconds = (0..<window + 1).map { _ in Second() }
     private let overall = Second()
+    private let spentNanoseconds = Atomic<Int64>(0)
     private let turns = Histogram(milliseconds: LoopTurns.bounds)
 
     /// A turn ended at `now`.
@@ -49,7 +50,11 @@ package final class LoopTurns: Sendable {
         second.take(nanoseconds, spent)
         overall.take(nanoseconds, spent)
         turns.add(wall)
+        spentNanoseconds.wrappingAdd(spent, ordering: .relaxed)
     }
+
+    /// The loop's processor time since its start.
+    package var spent: Duration { .nanoseconds(spentNanoseconds.load(ordering: .relaxed)) }
 
     var longest: Longest { Self.read(overall) }
 

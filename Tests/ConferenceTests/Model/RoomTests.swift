@@ -79,8 +79,9 @@ struct RoomTests {
         room.signallingLost("a", at: at(10))
         #expect(room.expired(at: at(24)).isEmpty)
         #expect(room.expired(at: at(25)) == ["a"])
-        #expect(throws: ConferenceError.self) { try room.resume("a", secret: "wrong") }
-        try room.resume("a", secret: "s-a")
+        #expect(throws: ConferenceError.self) { try room.requireSecret("wrong", of: "a") }
+        try room.requireSecret("s-a", of: "a")
+        try room.takeBack("a")
         #expect(room.expired(at: at(100)).isEmpty)
     }
 

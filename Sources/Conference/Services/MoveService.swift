@@ -1,0 +1,112 @@
+import Basics
+import Recording
+import Threads
+
+/// Moves rooms between servers: here ends what must not be twice, there it goes on.
+final class MoveService: Sendable {
+    private let rooms: RoomService
+    private let seats: SeatService
+    private let recordings: RecordingService
+    private let streams: StreamService
+    private let inputs: InputService
+    private let log: RoomLog
+
+    init(
+        rooms: RoomService, seats: SeatService, recordings: RecordingService, streams: StreamService,
+        inputs: InputService, log: RoomLog
+    ) {
+        self.rooms = rooms
+        self.seats = seats
+        self.recordings = recordings
+        self.streams = streams
+        self.inputs = inputs
+        self.log = log
+    }
+
+    // MARK: - Away from here
+
+    /// Tells the members to go, and refuses new ones. Recordings, streams and inputs end, since they go on elsewhere;
+    /// the seats stay until `watch` ends the room. Returns when the recordings' files are complete.
+    func begin(_ id: String, within limit: Duration) async throws(ConferenceError) {
+        let until = MonotonicClock.now() + limit
+        let (ended, sent, pulled) = try rooms.change(id) { slot throws(ConferenceError) in
+            if slot.room.movingUntil != nil { throw .moving(id) }
+            slot.room.movingUntil = until
+            rooms.endWaits(slot.room.endWaits(nil, at: MonotonicClock.now()), .ended(.moved), &slot)
+            rooms.notifyAll(slot, .moving(within: limit))
+            let ended = slot.running.map(\.id).compactMap { slot.end($0) }
+            return (ended, slot.streams.running.map(\.id), slot.inputs.filter { !$0.isOver }.map(\.participant))
+        }
+        log.moving(id, within: limit)
+        for participant in pulled { seats.leave(participant, .moved) }
+        await withTaskGroup(of: Void.self) { group in
+            for recording in ended { group.addTask { [self] in _ = await recordings.control.close(recording) } }
+            for stream in sent { group.addTask { [self] in _ = try? await streams.end(stream, in: id) } }
+        }
+    }
+
+    /// Called several times a second, on the control thread.
+    func watch(at now: Instant) {
+        for room in rooms.registry.rooms {
+            let due = room.read { (isOver: Self.isMoved($0.room, at: now), hasPending: Self.canGoOn($0)) }
+            guard let due else { continue }
+            if due.isOver { rooms.end(room.id, reason: .moved) { Self.isMoved($0.room, at: now) } }
+            if due.hasPending { goOn(room) }
+        }
+    }
+
+    /// Whether a moving room has nobody left who may still be on the way: others than native clients do not know of the
+    /// move, and come back by themselves once the call has ended.
+    private static func isMoved(_ room: Room, at now: Instant) -> Bool {
+        guard let until = room.movingUntil else { return false }
+        return now >= until || !room.members.contains { $0.isNative && !$0.isInput && $0.signallingLostAt == nil }
+    }
+
+    // MARK: - To here
+
+    private static func canGoOn(_ slot: RoomSlot) -> Bool {
+        !slot.pending.isEmpty
+            && slot.room.members.contains { $0.isConnected && !$0.isInput && $0.effectiveRole != .viewer }
+    }
+
+    /// Goes on with what ran where the room comes from.
+    private func goOn(_ room: HostedRoom) {
+        let taken: PendingOutputs?? = try? rooms.change(room) { slot throws(ConferenceError) in
+            defer { slot.pending = PendingOutputs() }
+            return slot.pending
+        }
+        guard let pending = taken ?? nil else { return }
+        for recording in pending.recordings {
+            // The disk is not waited for.
+            Task { [recordings, id = room.id] in
+                let wish = RecordingWish(
+                    view: recording.audioOnly ? nil : recording.view, audioOnly: recording.audioOnly,
+                    tracks: recording.tracks)
+                let series = RecordingSeries(id: recording.series, part: recording.part + 1)
+                guard
+                    let info = try? await recordings.start(id, wish, by: recording.startedBy, continuing: series)
+                else { return }
+                if recording.isPaused { _ = try? recordings.pause(info.id) }
+            }
+        }
+        for stream in pending.streams {
+            let request = StreamRequest(
+                url: stream.url, view: stream.view,
+                keyframeInterval: stream.keyframeInterval.flatMap { Self.seconds($0) })
+            note("stream", room.id) { () throws(ConferenceError) in _ = try streams.start(room.id, request) }
+        }
+        for input in pending.inputs {
+            let wish = InputWish(url: input.url, name: input.name, loops: input.loops)
+            note("input", room.id) { () throws(ConferenceError) in _ = try inputs.add(wish, to: room.id) }
+        }
+    }
+
+    private static func seconds(_ value: Double) -> Duration? {
+        let interval = Duration.seconds(min(max(value, 0), 3600))
+        return StreamRequest.keyframeIntervals.contains(interval) ? interval : nil
+    }
+
+    private func note(_ what: String, _ room: String, _ body: () throws(ConferenceError) -> Void) {
+        do { try body() } catch { log.notGoneOn(what, error, room: room) }
+    }
+}

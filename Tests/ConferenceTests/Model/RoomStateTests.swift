@@ -1,0 +1,118 @@
+import Basics
+import Foundation
+import Testing
+
+@testable import Conference
+
+/// What a room takes along to another server, and what that server makes of rubbish.
+@Suite("The stored state of rooms")
+struct RoomStateTests {
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func state() -> RoomState {
+        var state = RoomState(room: "weekly", meeting: "m1", createdAt: now - 60, savedAt: now)
+        (state.settings.layout, state.settings.pin, state.settings.locked) = ("grid", "1234", true)
+        state.settings.views = [
+            "wall": RoomState.View(
+                layout: "single", width: 640,
+                renditions: [
+                    RoomState.Rung(height: 180, bitrate: 200_000)
+                ])
+        ]
+        var seat = RoomState.Seat(id: "a", name: "Ann", role: .moderator)
+        (seat.audioMuted, seat.pinOrder, seat.volume, seat.unrecordedBy) = (true, 3, 0.5, ["host"])
+        state.seats = [seat, RoomState.Seat(id: "b", name: "Bob", role: .viewer)]
+        state.gone = ["troll"]
+        state.chat = [RoomState.Message(id: "m", from: "a", name: "Ann", text: "hello", at: now - 5)]
+        state.recordings = [RoomState.Recording(series: "first", part: 2, view: "main", startedBy: "a")]
+        state.streams = [RoomState.Stream(url: "rtmp://live.example/app/key")]
+        state.inputs = [RoomState.Input(url: "srt://camera.example:9000", name: "Stage", loops: true)]
+        return state
+    }
+
+    @Test("comes back from its JSON as it was")
+    func roundTrip() throws {
+        #expect(try RoomState(json: state().encoded()) == state())
+        let empty = RoomState(room: "r", meeting: "m", createdAt: now, savedAt: now)
+        #expect(try RoomState(json: empty.encoded()) == empty)
+    }
+
+    @Test("is read without what is missing, unknown or broken")
+    func tolerant() throws {
+        let text = """
+            {"version":1,"room":"r","meeting":"m","savedAt":1800000000,"later":{"x":[1]},"settings":{"locked":true,"new":1},
+             "seats":[{"id":"a","name":"Ann","role":"king","volume":900,"audioMuted":"yes"},{"name":"nobody"},7,
+                      {"id":"c","name":"\\u0000\\u202e","role":"viewer"}],
+             "chat":[{"id":"m"},{"id":"n","from":"a","text":"hi","at":1}],"recordings":[{"series":""},{"series":"s","part":-4}],
+             "gone":["x",1],"streams":"none"}
+            """
+        let read = try RoomState(json: Array(text.utf8))
+        #expect(read.settings.locked == true && read.settings.pin == nil)
+        // A role that is not known has the fewest rights.
+        #expect(read.seats.map(\.id) == ["a"] && read.seats[0].role == .viewer && read.seats[0].volume == 1)
+        #expect(read.chat.map(\.id) == ["n"] && read.gone == ["x"] && read.streams.isEmpty)
+        #expect(read.recordings == [RoomState.Recording(series: "s")])
+    }
+
+    @Test(
+        "is refused where it is none, of another version, or without readable settings",
+        arguments: [
+            "", "null", "[]", "{}", "\u{0}\u{1}", #"{"version":2,"room":"r","meeting":"m","savedAt":1}"#,
+            #"{"version":0,"room":"r","meeting":"m","savedAt":1}"#, #"{"version":1,"room":"r","savedAt":1}"#,
+            #"{"version":1,"room":"r","meeting":"m","savedAt":1,"settings":{"pin":1234}}"#,
+        ])
+    func rubbish(text: String) {
+        #expect(throws: BadRoomState.self) { try RoomState(json: Array(text.utf8)) }
+    }
+
+    @Test("is refused where it is too large, or nested without end")
+    func large() {
+        #expect(throws: BadRoomState.self) {
+            try RoomState(json: [UInt8](repeating: 0x20, count: RoomState.maxBytes + 1))
+        }
+        #expect(throws: BadRoomState.self) {
+            try RoomState(json: [UInt8](repeating: UInt8(ascii: "["), count: 200_000))
+        }
+    }
+
+    @Test("has at most 512 KiB: the oldest messages go first, then viewers, and settings never")
+    func bounded() throws {
+        var large = state()
+        large.chat = (0..<200).map { number in
+            RoomState.Message(
+                id: "\(number)", from: "a", name: "Ann", text: String(repeating: "\u{1}", count: 1000), at: now)
+        }
+        let fewer = try RoomState(json: large.encoded())
+        #expect(large.encoded().count <= RoomState.maxBytes && fewer.seats == large.seats)
+        #expect(!fewer.chat.isEmpty && fewer.chat.count < 200 && fewer.chat.last?.id == "199")
+
+        large.seats += (0..<6000).map { number in
+            RoomState.Seat(id: "viewer-\(number)", name: String(repeating: "v", count: 64), role: .viewer)
+        }
+        let fewest = try RoomState(json: large.encoded())
+        #expect(fewest.chat.isEmpty && fewest.seats.map(\.id) == ["a"] && fewest.settings == large.settings)
+    }
+
+    @Test("settings are checked as a request's; a layout that is not here is the server's own")
+    func settings() throws {
+        var base = RoomSettings()
+        base.layout = "column"
+        let known = try state().settings.settings(on: base) { $0 == "single" }
+        #expect(known.layout == "column" && known.locked && known.pin?.matches("1234") == true)
+        #expect(known.views["wall"]?.layout == "single" && known.views["wall"]?.renditions?.count == 1)
+        for change in [
+            { (settings: inout RoomState.Settings) in settings.width = 100_000_000 }, { $0.pin = "1" },
+            { $0.admit = "king" }, { $0.maxParticipants = -1 }, { $0.views = ["MAIN/": RoomState.View()] },
+            { $0.views = ["a": RoomState.View(width: .max)] },
+        ] {
+            var broken = state().settings
+            change(&broken)
+            #expect(throws: ConferenceError.self) { try broken.settings(on: base) { _ in true } }
+        }
+    }
+
+    @Test("says nothing about who is there after a quarter of an hour, also by a clock that is ahead")
+    func age() {
+        #expect(!state().isStale(at: now + 899) && state().isStale(at: now + 901) && state().isStale(at: now - 901))
+    }
+}

@@ -1,0 +1,349 @@
+import Basics
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Conference
+
+/// Rooms between two conferences of one process that take each other's tickets; no peer.
+@Suite("Rooms that move")
+struct RoomMoveTests {
+    /// What one participant was told.
+    private final class Told: Sendable {
+        private let events = Guarded<[ParticipantEvent]>([])
+        func take(_ event: SharedEvent) { events.withLock { $0.append(event.event) } }
+        var all: [ParticipantEvent] { events.withLock { $0 } }
+        var end: LeaveReason? {
+            for case .left(let reason) in all { return reason }
+            return nil
+        }
+        var isMoving: Bool { all.contains { if case .moving = $0 { true } else { false } } }
+    }
+
+    private func withTwo(
+        _ change: @escaping (inout ConferenceConfiguration) -> Void = { _ in },
+        _ body: (Conference, Conference, TestSecrets) async throws -> Void
+    ) async throws {
+        let secrets = TestSecrets()
+        let both = { (settings: inout ConferenceConfiguration) in
+            settings.seatSecrets = secrets
+            change(&settings)
+        }
+        try await withConference(both) { a in
+            try await withConference(both) { b in try await body(a, b, secrets) }
+        }
+    }
+
+    private func join(
+        _ conference: Conference, _ name: String, native: Bool = true, _ told: Told = Told(),
+        _ change: (inout JoinRequest) -> Void = { _ in }
+    ) throws -> Participant {
+        var request = JoinRequest(room: "r", name: name)
+        (request.roleIsProven, request.isNative) = (false, native)
+        change(&request)
+        return try conference.join(request) { told.take($0) }
+    }
+
+    /// The room of `a` as it comes out of a store.
+    private func carry(_ a: Conference, to b: Conference, at date: Date = Date()) throws {
+        let state = try #require(a.state(of: "r", at: date))
+        #expect(try b.restore(RoomState(json: state.encoded()), at: date))
+    }
+
+    private func resume(_ conference: Conference, _ old: Participant, _ told: Told = Told()) throws -> Participant {
+        try conference.resume(id: old.id, secret: old.resumeSecret) { told.take($0) }
+    }
+
+    private func kinds(_ conference: Conference) -> [String] {
+        conference.events.page(after: 0, limit: 1000).events.map(\.event.happening.kind.rawValue)
+    }
+
+    @Test("everyone comes back with id, name, role, pins, mutes, views; layout, lock, PIN and chat are there before")
+    func everything() async throws {
+        try await withTwo { a, b, _ in
+            let ann = try join(a, "Ann")
+            let bob = try join(a, "Bob")
+            let eve = try join(a, "Eve") { $0.unrecordedBy = [.own, .token] }
+            try ann.moderate(.changeRole(bob.id, .presenter))
+            try ann.moderate(.mute(eve.id))
+            var change = ParticipantChange()
+            (change.pinned, change.audioMuted, change.videoMuted, change.volume) = (true, true, true, 0.25)
+            try a.updateParticipant(bob.id, in: "r", change)
+            try eve.setState(hand: true)
+            try eve.setLayout("single", scope: .me, pins: [bob.id])
+            try ann.setLayout("column", scope: .room)
+            try ann.chat("hello")
+            try bob.chat("hi")
+            var settings = RoomSettingsChange()
+            (settings.locked, settings.pin, settings.maxParticipants) = (true, "4711", 7)
+            settings.admit = .moderator
+            try a.updateRoom("r", settings)
+            let before = try #require(a.room("r"))
+
+            try carry(a, to: b)
+            let empty = try #require(b.room("r"))
+            #expect(empty.participants.isEmpty && empty.layout == "column" && empty.createdAt == before.createdAt)
+            #expect(empty.settings.locked && empty.settings.pin?.matches("4711") == true)
+            // The door is as it was, for all others.
+            let error = #expect(throws: ConferenceError.self) { try join(b, "Stranger") }
+            #expect(error?.kind == "pinRequired")
+
+            // In another order; who comes first does not become the moderator.
+            let told = Told()
+            let there = try [eve, bob, ann].map { try resume(b, $0, told) }
+            let after = try #require(b.room("r"))
+            #expect(there.map(\.id) == [eve.id, bob.id, ann.id] && after.participants == before.participants)
+            #expect(after.participants.map(\.role) == [.moderator, .presenter, .participant])
+            #expect(after.settings == before.settings)
+            #expect(there[0].chatHistory == eve.chatHistory && there[0].chatHistory.map(\.text) == ["hello", "hi"])
+            #expect(there[0].shown == eve.shown && there[0].shown.pins == [bob.id] && there[0].shown.name == "single")
+            #expect(there[0].info?.unrecordedBy == [.own, .token] && there[0].info?.audio == false)
+            // Nothing began or ended, as programs see it.
+            #expect(kinds(b) == ["room.moved"])
+        }
+    }
+
+    @Test("a seat that nobody takes back is told to have left, and an heir becomes the moderator")
+    func missing() async throws {
+        try await withTwo({ $0.rooms.emptyTimeout = .milliseconds(300) }) { a, b, _ in
+            _ = try join(a, "Ann")
+            let bob = try join(a, "Bob")
+            try carry(a, to: b)
+            _ = try resume(b, bob)
+            #expect(b.room("r")?.participants.map(\.role) == [.participant])
+            #expect(await eventually { b.room("r")?.participants.map(\.role) == [.moderator] })
+            #expect(kinds(b).prefix(2) == ["room.moved", "participant.left"])
+
+            _ = try join(a, "Later")
+            try a.endRoom("r")
+            #expect(kinds(a).last == "room.ended")
+        }
+    }
+
+    @Test("a restored room to which nobody comes ends after emptyTimeout; one of the API stays as it was set")
+    func nobody() async throws {
+        try await withTwo({ $0.rooms.emptyTimeout = .milliseconds(100) }) { a, b, _ in
+            _ = try join(a, "Ann")
+            try carry(a, to: b)
+            #expect(await eventually { b.room("r") == nil })
+            #expect(kinds(b).last == "room.ended")
+        }
+        try await withTwo({ $0.rooms.emptyTimeout = .milliseconds(100) }) { a, b, _ in
+            var change = RoomSettingsChange()
+            change.pin = "4711"
+            try a.createRoom("r", change)
+            let old = try #require(a.state(of: "r", at: Date() - 100_000))
+            #expect(try b.restore(RoomState(json: old.encoded())), "settings do not grow old")
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(b.room("r")?.settings.pin?.matches("4711") == true)
+        }
+    }
+
+    @Test("tickets are for their room, their meeting, an hour, and not for who was removed or has left")
+    func tickets() async throws {
+        try await withTwo { a, b, secrets in
+            let ann = try join(a, "Ann")
+            let (bob, eve, dan) = (try join(a, "Bob"), try join(a, "Eve"), try join(a, "Dan"))
+            try ann.moderate(.remove(bob.id))
+            eve.leave()
+            try carry(a, to: b)
+            func refused(_ id: String, _ secret: String, in room: String? = nil) -> Bool {
+                do {
+                    _ = try b.resume(id: id, secret: secret, in: room) { _ in }
+                    return false
+                } catch {
+                    return error.kind == "unauthorized"
+                }
+            }
+            #expect(refused(bob.id, bob.resumeSecret) && refused(eve.id, eve.resumeSecret))
+            #expect(refused(ann.id, dan.resumeSecret) && refused(ann.id, "rubbish") && refused(ann.id, ""))
+            #expect(refused(dan.id, dan.resumeSecret, in: "other"))
+            #expect(refused(dan.id, secrets.changed(dan.resumeSecret) { $0.meeting = "an earlier one" }))
+            // A ticket of another room makes no room but its own, and is no key for this one.
+            let other = secrets.changed(dan.resumeSecret) { $0.room = "s" }
+            #expect(try b.resume(id: dan.id, secret: other) { _ in }.room == "s")
+            b.lose(["s"])
+
+            // By itself a ticket is good for an hour, of a seat that the room knows for a day; clocks differ by 30 s.
+            func aged(_ seconds: TimeInterval, id: String) -> String {
+                secrets.changed(dan.resumeSecret) { ($0.id, $0.issuedAt) = (id, Date() - seconds) }
+            }
+            #expect(refused("nobody", aged(3700, id: "nobody")) && refused("nobody", aged(-40, id: "nobody")))
+            #expect(!refused("nobody", aged(3610, id: "nobody")) && !refused("early", aged(-20, id: "early")))
+            #expect(refused(dan.id, aged(86_500, id: dan.id)))
+            #expect(!refused(dan.id, aged(80_000, id: dan.id)))
+        }
+    }
+
+    @Test("the second client with one ticket takes the seat over, and both bearer secrets are the seat's")
+    func takeOver() async throws {
+        try await withTwo { a, b, _ in
+            let ann = try join(a, "Ann")
+            try carry(a, to: b)
+            let (first, second) = (Told(), Told())
+            let seat = try resume(b, ann, first)
+            let again = try resume(b, ann, second)
+            #expect(again.id == seat.id && b.room("r")?.participants.map(\.id) == [ann.id])
+            #expect(seat.resumeSecret != ann.resumeSecret, "the time of a ticket begins anew")
+            try again.chat("to the second")
+            #expect(await eventually { second.all.contains { if case .chat = $0 { true } else { false } } })
+            #expect(!first.all.contains { if case .chat = $0 { true } else { false } })
+            // As `ID.SECRET` of requests beside the call.
+            for secret in [ann.resumeSecret, seat.resumeSecret] {
+                #expect(try b.participant(ann.id, secret: secret, in: "r").id == ann.id)
+            }
+            #expect(throws: ConferenceError.self) { try b.participant(ann.id, secret: "x", in: "r") }
+        }
+    }
+
+    @Test("many at once with one ticket are one member")
+    func race() async throws {
+        try await withTwo { a, b, _ in
+            let ann = try join(a, "Ann")
+            try carry(a, to: b)
+            let won = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<40 {
+                    group.addTask { (try? b.resume(id: ann.id, secret: ann.resumeSecret) { _ in }) != nil }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(won == 40 && b.room("r")?.participants.count == 1 && b.seatCount == 1)
+        }
+    }
+
+    @Test("where the state is lost, a room goes on with who comes first, and their meeting")
+    func lost() async throws {
+        try await withTwo { a, b, _ in
+            let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
+            _ = try resume(b, ann)
+            _ = try resume(b, bob)
+            #expect(b.room("r")?.participants.map(\.role) == [.moderator, .participant])
+            // A room that strangers have made is another one.
+            b.lose(["r"])
+            _ = try join(b, "Stranger")
+            let error = #expect(throws: ConferenceError.self) { try resume(b, ann) }
+            #expect(error?.kind == "unauthorized")
+        }
+    }
+
+    @Test("a seat that timed out comes back as it was left, but to no role that somebody else has got")
+    func absent() async throws {
+        try await withTwo { a, _, _ in
+            let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
+            var mute = ParticipantChange()
+            mute.audioMuted = true
+            try a.updateParticipant(bob.id, in: "r", mute)
+            for seat in [ann, bob] { seat.leave(.timeout) }
+            var locked = RoomSettingsChange()
+            locked.locked = true
+            try a.updateRoom("r", locked)
+            #expect(try resume(a, bob).info?.audioMuted == true)
+            #expect(try resume(a, ann).info?.role == .moderator)
+        }
+        try await withTwo { a, _, _ in
+            let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
+            ann.leave(.timeout)
+            #expect(bob.info?.role == .moderator)
+            #expect(try resume(a, ann).info?.role == .participant)
+        }
+    }
+
+    @Test("a moving room tells native clients, refuses others, and ends when those have gone")
+    func moving() async throws {
+        try await withTwo { a, b, _ in
+            let (annHere, guestHere, waiter) = (Told(), Told(), Guarded<WaitingEnd?>(nil))
+            let ann = try join(a, "Ann", annHere)
+            _ = try join(a, "Phone", native: false, guestHere)
+            var door = RoomSettingsChange()
+            door.admit = .moderator
+            try a.updateRoom("r", door)
+            _ = try a.wait(for: JoinRequest(room: "r", name: "Wendy")) { end in waiter.withLock { $0 = end } }
+            try carry(a, to: b)
+            try await a.beginMove("r", within: .seconds(60))
+            #expect(a.state(of: "r") == nil, "what is stored stays")
+            for attempt in [{ _ = try join(a, "Late") }, { _ = try resume(a, ann) }] {
+                let error = #expect(throws: ConferenceError.self) { try attempt() }
+                #expect(error?.kind == "moving" && error?.retryAfter == .seconds(1))
+            }
+            #expect(await eventually { annHere.isMoving && waiter.withLock { $0 } == .ended(.moved) })
+            #expect(a.room("r")?.participants.count == 2, "the call goes on until it is there")
+
+            let there = try resume(b, ann)
+            ann.leave()
+            #expect(await eventually { a.room("r") == nil })
+            #expect(guestHere.end == .moved && annHere.end == .left)
+            #expect(there.info?.role == .moderator)
+            // Who has no ticket has left; the room and who moves have not.
+            #expect(
+                kinds(a).filter { $0.hasSuffix("left") || $0.hasSuffix("ended") } == [
+                    "participant.left", "participant.left",
+                ])
+        }
+    }
+
+    @Test("a move ends at its limit, and a lost room at once")
+    func limit() async throws {
+        try await withTwo { a, _, _ in
+            let told = Told()
+            _ = try join(a, "Ann", told)
+            try await a.beginMove("r", within: .milliseconds(300))
+            #expect(a.room("r") != nil)
+            #expect(await eventually { told.end == .moved && a.room("r") == nil })
+            let other = Told()
+            _ = try join(a, "Bob", other)
+            a.lose(["r", "nothing"])
+            #expect(a.room("r") == nil)
+            #expect(await eventually { other.end == .moved })
+        }
+    }
+
+    @Test("without seatSecrets nothing is kept, and secrets are 32 random characters")
+    func alone() async throws {
+        try await withConference { conference in
+            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            #expect(ann.resumeSecret.count == 32)
+            ann.leave(.timeout)
+            #expect(conference.registry["r"]?.read(\.room.absent) == AbsentSeats())
+        }
+    }
+
+    /// Which rooms were reported.
+    private final class Watcher: RoomObserver {
+        let news = Guarded<[String]>([])
+        func changed(_ room: String) { news.withLock { $0.append(room) } }
+        func ended(_ room: String, _ reason: LeaveReason) { news.withLock { $0.append("\(room) \(reason)") } }
+        func take() -> [String] {
+            news.withLock { news in
+                defer { news = [] }
+                return news
+            }
+        }
+    }
+
+    @Test("an observer hears of what changes the state, and of nothing else")
+    func observing() async throws {
+        try await withTwo { a, _, _ in
+            let watcher = Watcher()
+            a.observe(watcher)
+            let ann = try join(a, "Ann")
+            let bob = try join(a, "Bob")
+            #expect(watcher.take() == ["r", "r"])
+            try a.roomService.change("r") { slot throws(ConferenceError) in
+                slot.room.speakers(active: ann.id, ranks: [ann.id], speaking: [ann.id])
+                slot.room.signallingLost(bob.id, at: .zero + .seconds(1))
+            }
+            #expect(watcher.take() == [])
+            try ann.chat("hello")
+            try ann.setState(hand: true)
+            try ann.setLayout("column", scope: .room)
+            #expect(watcher.take() == ["r", "r", "r"])
+            try ann.chat("for Bob alone", to: bob.id)
+            #expect(watcher.take() == [])
+            try a.endRoom("r")
+            #expect(watcher.take() == ["r roomEnded"])
+            a.observe(nil)
+            _ = try join(a, "Ann")
+            #expect(watcher.take() == [])
+        }
+    }
+}
