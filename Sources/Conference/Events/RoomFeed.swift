@@ -31,7 +31,9 @@ struct RoomFeed: Sendable {
         var happened: [ServerEvent.Happening] = []
         if !isSameMembers {
             let present = Set(new.members.map(\.id))
-            happened += old.members.filter { !present.contains($0.id) }.compactMap { left($0) }
+            // Who leaves a moving room and has a ticket is on the way to where the room goes on.
+            let left = old.members.filter { !present.contains($0.id) && (new.movingUntil == nil || !$0.isNative) }
+            happened += left.compactMap { self.left($0) }
             for member in new.members where told[member.id] == nil {
                 let info = Self.withoutVoice(member.info)
                 told[member.id] = info
