@@ -31,14 +31,51 @@ def from_outside(url):
     return url.replace("127.0.0.1", ADDRESS)
 
 
-class Server:
+class Endpoint:
+    """Where clients connect: the address of a server, or of what stands in front of servers."""
+
+    def __init__(self, host, port, headers=None):
+        self.scheme, self.host, self.port, self.context, self.headers = "http", host, port, None, headers or {}
+
+    @property
+    def url(self):
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+    @property
+    def signal_url(self):
+        return f"{self.scheme.replace('http', 'ws')}://{self.host}:{self.port}/signal"
+
+    def request(self, method, path, body=None, headers=None):
+        """Sends a request and returns (status, headers, bytes), whatever the status."""
+        data = None
+        headers = {**self.headers, **(headers or {})}
+        if body is not None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            headers.setdefault("Content-Type", "application/json")
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20, context=self.context) as response:
+                return response.status, response.headers, response.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+
+    def get(self, path, headers=None):
+        return self.request("GET", path, headers=headers)
+
+    def json(self, method, path, body=None, expect=200):
+        status, _, data = self.request(method, path, body)
+        assert status == expect, f"{method} {path}: {status} {data[:500]!r}"
+        return json.loads(data) if data else None
+
+
+class Server(Endpoint):
     """`with Server(tmp_path) as server:` starts a server and waits until it answers. Rooms are `SMALL` unless `full`."""
 
     def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=(), full=False,
                  open_files=None):
+        super().__init__("127.0.0.1", free_port())
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.port = free_port()
         self.media_port = media_port or free_port()
         self.recordings = self.directory / "recordings"
         self.log_path = self.directory / "server.log"
@@ -46,19 +83,10 @@ class Server:
         self.config = config
         self.origin = origin
         self.media, self.announce = media, list(announce) or [ADDRESS, *(["127.0.0.1"] if ADDRESS != "127.0.0.1" else [])]
-        self.scheme, self.context, self.environment = "http", None, {} if full else dict(SMALL)
-        self.headers = {}
+        self.environment = {} if full else dict(SMALL)
         self.process = None
         # The limit of the process's descriptors; None: that of the tests.
         self.open_files = open_files
-
-    @property
-    def url(self):
-        return f"{self.scheme}://127.0.0.1:{self.port}"
-
-    @property
-    def signal_url(self):
-        return f"{self.scheme.replace('http', 'ws')}://127.0.0.1:{self.port}/signal"
 
     def start(self):
         command = [
@@ -116,25 +144,3 @@ class Server:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-
-    def request(self, method, path, body=None, headers=None):
-        """Sends a request and returns (status, headers, bytes), whatever the status."""
-        data = None
-        headers = {**self.headers, **(headers or {})}
-        if body is not None:
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            headers.setdefault("Content-Type", "application/json")
-        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)
-        try:
-            with urllib.request.urlopen(request, timeout=20, context=self.context) as response:
-                return response.status, response.headers, response.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.headers, error.read()
-
-    def get(self, path, headers=None):
-        return self.request("GET", path, headers=headers)
-
-    def json(self, method, path, body=None, expect=200):
-        status, _, data = self.request(method, path, body)
-        assert status == expect, f"{method} {path}: {status} {data[:500]!r}"
-        return json.loads(data) if data else None
