@@ -11,8 +11,9 @@ import time
 from support.etcd import Etcd
 from support.lan import LAN, PUBLIC, Program, until
 from support.server import PROGRAM, ROOT, Endpoint
+from support.tokens import token
 
-SECRET = "what the nodes of the test know"
+SECRET = "what only the nodes of the test know, and nobody else"
 ADMIN = "let the administrator in"
 BEARER = {"Authorization": f"Bearer {ADMIN}"}
 HTTP, INTERNAL_PORT, MEDIA = 8080, 8081, 50000
@@ -68,6 +69,13 @@ class Node(Program):
     def is_ready(self):
         assert self.is_running, f"{self.name} ended with {self.process.returncode}:\n{self.log_text()}"
         return self.status("/readyz") == 200
+
+    def own_rooms(self):
+        """The rooms that it runs itself, asked at its internal listener from its own machine: it may be cut off."""
+        proof = token({"aud": "node", "iat": int(time.time()), "exp": int(time.time()) + 20}, SECRET)
+        answer = self.machine.run(
+            "curl", "-s", "-m", "2", "-H", f"Tessera-Cluster: {proof}", f"http://{self.machine.internal}:{INTERNAL_PORT}/api/rooms")
+        return [room["id"] for room in json.loads(answer)]
 
     def metric(self, name):
         """The sum of a metric's samples."""
@@ -126,9 +134,9 @@ backend nodes
         return {row[1] for row in rows if row[17].startswith("UP")}
 
     def only(self, *names):
-        """Sends new clients to these nodes only; without names to all."""
+        """Sends new clients to these nodes only; without names to all. Connections stay."""
         for node in self.nodes:
-            self.ask(f"set server nodes/{node.name} state {'ready' if not names or node.name in names else 'maint'}")
+            self.ask(f"set server nodes/{node.name} state {'ready' if not names or node.name in names else 'drain'}")
 
 
 class Cluster:
@@ -159,13 +167,14 @@ class Cluster:
 
     def start(self):
         self.etcd.start()
-        for node in self.nodes.values():
-            if not node.is_running:
-                node.start()
-        if not self.front.is_running:
-            self.front.start()
+        self.start_rest()
         self.wait_until_whole()
         return self
+
+    def start_rest(self):
+        for program in self.programs:
+            if not program.is_running:
+                program.start()
 
     def is_whole(self):
         """Every node is registered and ready, and HAProxy sends clients to all."""
@@ -175,14 +184,18 @@ class Cluster:
     def wait_until_whole(self, timeout=20):
         until(self.is_whole, timeout, "the whole cluster")
 
-    def heal(self):
-        """Undoes whatever a test did."""
+    def heal_programs(self):
+        """Undoes whatever a test did, and does not wait for what comes of it."""
         for program in self.programs:
             if program.is_frozen:
                 program.thaw()
         self.lan.mend()
-        self.front.only()
-        self.start()
+        self.start_rest()
+
+    def heal(self):
+        self.heal_programs()
+        until(lambda: not self.front.only(), 5, "HAProxy")
+        self.wait_until_whole()
 
     @property
     def programs(self):

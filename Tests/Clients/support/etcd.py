@@ -107,5 +107,9 @@ class Etcd:
     def epoch(self, room):
         return self.range("owners/")[quote(room, safe="~-._")][1]
 
-    def delete(self, key):
-        return self.call("kv/deleterange", key=encoded(PREFIX + key))
+    @staticmethod
+    def key(name):
+        return encoded(PREFIX + name)
+
+    def delete(self, name):
+        return self.call("kv/deleterange", key=self.key(name))

@@ -16,9 +16,9 @@ PUBLIC, INTERNAL = "10.96.0", "10.95.0"
 BOUND = ["setpriv", "--pdeathsig", "KILL", "--"]
 
 
-def ip(*lines):
-    """Runs commands of ip(8) in the test's namespace."""
-    subprocess.run(["ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
+def ip(*lines, inside=()):
+    """Runs commands of ip(8), in the test's own namespace or with the prefix of another."""
+    subprocess.run([*inside, "ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
 
 
 def spawn(command, **options):
@@ -50,10 +50,13 @@ class Program:
             self.process.kill()
             self.process.wait()
 
-    def stop(self, timeout=20):
-        """Asks it to end, and returns its exit status."""
+    def ask_to_end(self):
         if self.is_running:
             self.process.send_signal(signal.SIGTERM)
+
+    def stop(self, timeout=20):
+        """Asks it to end, and returns its exit status."""
+        self.ask_to_end()
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -73,25 +76,36 @@ class Program:
         return self.log_path.read_text(errors="replace")[-6000:] if self.log_path.exists() else ""
 
 
-class Machine:
-    """A namespace with a link to each of the bridges: `number` is the last part of its addresses."""
+class Namespace:
+    """A network namespace that lives as long as this object's program."""
 
-    def __init__(self, name, number):
-        self.name, self.number = name, number
-        self.public, self.internal = f"{PUBLIC}.{number}", f"{INTERNAL}.{number}"
-        # A file system in memory, which only the machine's programs see, and which ends with them.
+    def __init__(self):
+        # A file system in memory, which only programs of the namespace see, and which ends with them.
         self.memory = Path("/mnt")
-        self.holder = spawn(["unshare", "--net", "--mount", "sh", "-c", f"mount -t tmpfs tmpfs {self.memory} && echo && exec sleep 36000"], stdout=subprocess.PIPE)
+        self.holder = spawn(
+            ["unshare", "--net", "--mount", "sh", "-c", f"mount -t tmpfs tmpfs {self.memory} && echo && exec sleep 36000"], stdout=subprocess.PIPE)
         self.holder.stdout.readline()
-        net = f"/proc/{self.holder.pid}/ns/net"
-        self.inside = ["nsenter", f"--net={net}"]
+        self.inside = ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net"]
         self.inside_memory = [*self.inside, f"--mount=/proc/{self.holder.pid}/ns/mnt"]
+        ip("link set lo up", inside=self.inside)
+
+    def close(self):
+        self.holder.kill()
+        self.holder.wait()
+        self.holder.stdout.close()
+
+
+class Machine(Namespace):
+    """A namespace with a link to each of the bridges of `switch`: `number` is the last part of its addresses."""
+
+    def __init__(self, switch, name, number):
+        super().__init__()
+        self.switch, self.name, self.number = switch, name, number
+        self.public, self.internal = f"{PUBLIC}.{number}", f"{INTERNAL}.{number}"
         self.ports = {"public": f"p-{name}", "internal": f"i-{name}"}
-        ip(*(line for bridge, port in self.ports.items() for line in (
-            f"link add {port} type veth peer name {bridge} netns {self.holder.pid}", f"link set {port} master {bridge} up")))
-        subprocess.run([*self.inside, "ip", "-batch", "-"], text=True, check=True, input="\n".join([
-            "link set lo up", "link set public up", "link set internal up",
-            f"address add {self.public}/24 dev public", f"address add {self.internal}/24 dev internal", f"route add default via {PUBLIC}.1"]))
+        connect(switch, self.ports, self.holder.pid)
+        ip("link set public up", "link set internal up", f"address add {self.public}/24 dev public", f"address add {self.internal}/24 dev internal",
+           f"route add default via {PUBLIC}.1", inside=self.inside)
 
     def spawn(self, command, in_memory=False, **options):
         return spawn([*(self.inside_memory if in_memory else self.inside), *command], **options)
@@ -102,41 +116,57 @@ class Machine:
 
     def cut(self, *bridges):
         """Pulls the cables; without names all."""
-        ip(*(f"link set {self.ports[bridge]} down" for bridge in bridges or self.ports))
+        ip(*(f"link set {self.ports[bridge]} down" for bridge in bridges or self.ports), inside=self.switch.inside)
 
     def plug(self):
-        ip(*(f"link set {port} up" for port in self.ports.values()))
+        ip(*(f"link set {port} up" for port in self.ports.values()), inside=self.switch.inside)
 
-    def close(self):
-        self.holder.kill()
-        self.holder.wait()
+
+def connect(switch, ports, process):
+    """Lays a cable from each port of the switch to a process's namespace, where it has the bridge's name."""
+    ip(*(line for bridge, port in ports.items() for line in (
+        f"link add {port} type veth peer name {bridge} netns {process}", f"link set {port} master {bridge} up")), inside=switch.inside)
 
 
 class LAN:
-    """The two bridges, and one beside the internal one for those who are to see only each other."""
+    """The two bridges, and one beside the internal one for those who are to see only each other. They are in a namespace of their own: where a link
+    of the test's changes, Chromium lets its requests fail with ERR_NETWORK_CHANGED."""
 
     def __init__(self):
-        ip(*(line for bridge in ("public", "internal", "aside") for line in (f"link add {bridge} type bridge", f"link set {bridge} up")),
-           f"address add {PUBLIC}.1/24 dev public", f"address add {INTERNAL}.1/24 dev internal")
+        self.switch = Namespace()
         self.machines = {}
+        try:
+            ip(*(line for bridge in ("public", "internal", "aside") for line in (f"link add {bridge} type bridge", f"link set {bridge} up")),
+               inside=self.switch.inside)
+            connect(self.switch, {"public": "p-test", "internal": "i-test"}, os.getpid())
+            for bridge in ("public", "internal"):
+                # An address that comes seconds later is a change, too.
+                Path(f"/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6").write_text("1")
+            ip("link set public up", "link set internal up", f"address add {PUBLIC}.1/24 dev public", f"address add {INTERNAL}.1/24 dev internal")
+        except BaseException:
+            self.close()
+            raise
 
     def add(self, name, number):
-        self.machines[name] = Machine(name, number)
+        self.machines[name] = Machine(self.switch, name, number)
         return self.machines[name]
 
     def part(self, *names):
         """The internal network falls apart: these machines see only each other there. Their clients reach them all the same."""
-        ip(*(f"link set {self.machines[name].ports['internal']} master aside" for name in names))
+        ip(*(f"link set {self.machines[name].ports['internal']} master aside" for name in names), inside=self.switch.inside)
 
     def mend(self):
-        ip(*(f"link set {machine.ports['internal']} master internal" for machine in self.machines.values()))
+        ip(*(f"link set {machine.ports['internal']} master internal" for machine in self.machines.values()), inside=self.switch.inside)
         for machine in self.machines.values():
             machine.plug()
 
     def close(self):
         for machine in self.machines.values():
             machine.close()
-        ip("link del public", "link del internal", "link del aside")
+        # The test's ends of its cables end with it.
+        subprocess.run([*self.switch.inside, "ip", "link", "del", "p-test"], capture_output=True)
+        subprocess.run([*self.switch.inside, "ip", "link", "del", "i-test"], capture_output=True)
+        self.switch.close()
 
 
 def can_make_machines():

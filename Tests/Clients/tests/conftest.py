@@ -8,7 +8,9 @@ import pytest
 
 from support.aiortc_peer import GoodLine
 from support.apprtc import SIGNALING
+from support.cluster import Cluster
 from support.far_network import FarNetwork
+from support.lan import can_make_machines
 from support.page_server import serve_pages
 from support.server import Server, free_port
 
@@ -72,6 +74,23 @@ def far_network(needs_far_network):
     """Makes separate networks for remote clients, and ends them with the test."""
     with contextlib.ExitStack() as networks:
         yield lambda link="": networks.enter_context(FarNetwork(link))
+
+
+@pytest.fixture(scope="module")
+def cluster_of_module(request, tmp_path_factory):
+    """The cluster of the module's tests; `CLUSTER` of the module is added to the settings of its nodes."""
+    if not can_make_machines():
+        cannot_run("this machine does not allow network namespaces, and each node of a cluster needs one")
+    with Cluster(tmp_path_factory.mktemp("cluster"), getattr(request.module, "CLUSTER", None)) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(cluster_of_module):
+    """The module's cluster, healed. No node may end by itself."""
+    cluster_of_module.heal()
+    yield cluster_of_module
+    cluster_of_module.check()
 
 
 @pytest.fixture
