@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import socket
 import time
 
@@ -18,6 +19,8 @@ ADMIN = "let the administrator in"
 BEARER = {"Authorization": f"Bearer {ADMIN}"}
 HTTP, INTERNAL_PORT, MEDIA = 8080, 8081, 50000
 FRONT = 31
+# HAProxy's name for the nodes that are ready.
+BACKEND = "tessera-ready"
 
 
 def merged(base, more):
@@ -84,38 +87,25 @@ class Node(Program):
 
 
 class Front(Program):
-    """HAProxy before the nodes, as scripts/deploy configures it; `endpoint` is where clients connect."""
+    """HAProxy as scripts/deploy configures it, before the nodes and without TLS; `endpoint` is where clients connect."""
 
-    CONFIGURATION = """
-global
-    stats socket {socket} level admin
-defaults
-    mode http
-    timeout connect 1s
-    timeout client 1h
-    timeout server 1h
-    timeout tunnel 1h
-    option forwardfor
-    option redispatch
-    retries 2
-frontend public
-    bind :{port}
-    default_backend nodes
-backend nodes
-    balance roundrobin
-    option httpchk GET /readyz
-    default-server check inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
-{servers}
-"""
+    # What differs from the file: (pattern, replacement).
+    CHANGES = (
+        (r"^    log /dev/log local0$", "    log stdout format raw local0"), (r"^    (user|group) haproxy\n", ""), (r"maxconn \d+", "maxconn 2000"),
+        (r"^    bind :::443 .*\n", ""), (r"bind :::80 v4v6", f"bind :{HTTP}"), (r"^.*redirect scheme https.*\n", ""),
+        (r"X-Forwarded-Proto https", "X-Forwarded-Proto http"))
 
     def __init__(self, machine, nodes, directory):
         directory.mkdir(parents=True, exist_ok=True)
         self.endpoint = Endpoint(machine.public, HTTP, BEARER)
         self.socket, self.nodes = directory / "haproxy.sock", nodes
+        text = (ROOT / "scripts/deploy/haproxy/haproxy.cfg").read_text()
+        servers = "".join(f"    server {node.name} {node.machine.public}:{HTTP}\n" for node in nodes)
+        for pattern, replacement in (*self.CHANGES, (r"/run/haproxy/admin.sock", str(self.socket)), (r"(^    server n\d .*\n)+", servers)):
+            text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
+            assert count, f"{pattern} is not in haproxy.cfg"
         path = directory / "haproxy.cfg"
-        path.write_text(self.CONFIGURATION.format(
-            socket=self.socket, port=HTTP,
-            servers="\n".join(f"    server {node.name} {node.machine.public}:{HTTP}" for node in nodes)))
+        path.write_text(text)
         super().__init__(machine, ["/usr/sbin/haproxy", "-db", "-f", path], directory / "haproxy.log")
 
     def ask(self, command):
@@ -130,13 +120,13 @@ backend nodes
 
     def up(self):
         """The nodes that it sends clients to."""
-        rows = [row.split(",") for row in self.ask("show stat nodes 4 -1").splitlines() if row.startswith("nodes,")]
+        rows = [row.split(",") for row in self.ask(f"show stat {BACKEND} 4 -1").splitlines() if row.startswith(f"{BACKEND},")]
         return {row[1] for row in rows if row[17].startswith("UP")}
 
     def only(self, *names):
         """Sends new clients to these nodes only; without names to all. Connections stay."""
         for node in self.nodes:
-            self.ask(f"set server nodes/{node.name} state {'ready' if not names or node.name in names else 'drain'}")
+            self.ask(f"set server {BACKEND}/{node.name} state {'ready' if not names or node.name in names else 'drain'}")
 
 
 class Cluster:

@@ -8,15 +8,11 @@ import time
 import websockets
 
 from support.lan import BOUND
+from support.returning import wall
 from support.server import PROGRAM
 
 # The time (ms) for which picture and sound must have gone on.
 STEADY = 1000
-
-
-def wall():
-    """Milliseconds of the epoch, the clock of all members."""
-    return time.time() * 1000
 
 
 async def later(check, timeout, what, pause=0.1):

@@ -54,6 +54,7 @@ class RawTCPClient:
     """The app's socket and its state machine, without media."""
 
     HEARTBEAT = 3.0
+    host = "127.0.0.1"
 
     def __init__(self, port, **detail):
         self.port, self.detail = port, {"device_type": "ios"} | detail
@@ -71,7 +72,7 @@ class RawTCPClient:
 
     def open(self):
         """A connection that says nothing yet. It is read by a thread of its own: the app reads at once, whatever else this process does."""
-        self.socket = socket.create_connection(("127.0.0.1", self.port))
+        self.socket = socket.create_connection((self.host, self.port))
         self.is_over, self.reader.buffer = False, b""
         threading.Thread(target=self.receive, args=(self.socket, asyncio.get_running_loop()), daemon=True).start()
 

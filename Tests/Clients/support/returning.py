@@ -20,9 +20,14 @@ WINDOW = np.hanning(BLOCK) * 2 / np.hanning(BLOCK).sum()
 WAVES = np.exp(-2j * np.pi * np.outer(TONES, np.arange(BLOCK)) / 48000) * WINDOW
 
 
+def wall():
+    """Milliseconds of the epoch, the clock of all members."""
+    return time.time() * 1000
+
+
 def since(times, limit):
     """The time since which the times follow each other without a gap of `limit` ms; None: they have ended."""
-    if not times or time.time() * 1000 - times[-1] > limit:
+    if not times or wall() - times[-1] > limit:
         return None
     at = len(times) - 1
     while at > 0 and times[at] - times[at - 1] <= limit:
@@ -65,7 +70,7 @@ class ReturningPeer(AiortcPeer):
             socket.transport.abort()
             raise
         self.handle(message)
-        self.joins.append(message | {"at": time.time() * 1000})
+        self.joins.append(message | {"at": wall()})
         # Another seat has no media yet, and neither has the same seat at a server that never had its media.
         self.is_fresh = message.get("fresh", self.id != message["you"]["id"])
         self.id, self.resume = message["you"]["id"], message["you"]["resume"]
@@ -114,15 +119,23 @@ class ReturningPeer(AiortcPeer):
             except (OSError, websockets.WebSocketException, TimeoutError, RuntimeError):
                 pass
 
+    async def settle(self, company):
+        """Waits until the new connection has a picture and sound and the others are there, as the page does."""
+        begun, deadline = wall(), time.monotonic() + 3
+        while time.monotonic() < deadline:
+            missing = company - {person["id"] for person in self.participants}
+            if not missing and sum(at > begun + 300 for at in self.frames) > 15 and sum(at > begun + 300 for at, _ in self.levels) > 25:
+                return
+            with contextlib.suppress(TimeoutError):
+                self.handle(json.loads(await asyncio.wait_for(self.socket.recv(), 0.05)))
+
     async def move(self):
         """Makes the new connection before it ends the old one."""
-        old_socket, old, count = self.socket, self.pc, len(self.frames)
+        old_socket, old, company = self.socket, self.pc, {person["id"] for person in self.participants}
         try:
             self.socket = await self.enter()
             await self.connect()
-            deadline = time.monotonic() + 5
-            while len(self.frames) < count + 30 and time.monotonic() < deadline:
-                await asyncio.sleep(0.02)
+            await self.settle(company)
             with contextlib.suppress(websockets.ConnectionClosed):
                 await old_socket.send(json.dumps({"type": "leave"}))
         except (OSError, websockets.WebSocketException, TimeoutError, RuntimeError, Refused):
@@ -138,7 +151,7 @@ class ReturningPeer(AiortcPeer):
         with contextlib.suppress(Exception):
             while True:
                 self.picture = await track.recv()
-                self.frames.append(time.time() * 1000)
+                self.frames.append(wall())
                 self.picture_times.append(time.monotonic())
 
     async def read_audio(self, track):
@@ -149,7 +162,7 @@ class ReturningPeer(AiortcPeer):
                 if len(frame.layout.channels) == 2:
                     samples = samples.reshape(-1, 2).mean(axis=1)
                 if len(samples) == BLOCK:
-                    self.levels.append((time.time() * 1000, np.abs(WAVES @ samples)))
+                    self.levels.append((wall(), np.abs(WAVES @ samples)))
 
     def heard(self, tones):
         """The times of the blocks with all these tones."""
@@ -165,7 +178,7 @@ class ReturningPeer(AiortcPeer):
 
     async def gaps(self, start, tones):
         def longest(times):
-            inside = [start, *(at for at in times if at > start), time.time() * 1000]
+            inside = [start, *(at for at in times if at > start), wall()]
             return max(then - at for at, then in zip(inside, inside[1:]))
         return [longest(self.frames), longest(self.heard(tones))]
 

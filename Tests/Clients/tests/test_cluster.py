@@ -1,6 +1,7 @@
 """Three nodes: one owner for each room, whichever node a client comes to, and rooms on all of them."""
 
 import asyncio
+import contextlib
 import json
 import re
 import time
@@ -8,11 +9,19 @@ import time
 import pytest
 
 from support.aiortc_peer import AiortcPeer, HTTPPeer
-from support.apprtc import members as people_of
+from support.app_peer import AppViewer, people_of, within
+from support.apprtc import Client, accept, frame
 from support.media import TONES
 from support.members import all_well, ask, close, join_without_media
+from support.people import eventually, picture_is_right, sound_is_right
+from support.raw_tcp_client import RawTCPPeer
 from support.returning import ReturningPeer
+from support.socketio_client import SocketIOPeer
 from support.watched import WatchedChromium, WatchedFirefox
+from support.webrtc_demo_client import DemoPeer
+
+RAW_TCP = 9000
+CLUSTER = {"doors": {"rawTCP": f"0.0.0.0:{RAW_TCP}"}}
 
 pytestmark = pytest.mark.usefixtures("good_line")
 SDP, FRAGMENT = {"Content-Type": "application/sdp"}, {"Content-Type": "application/trickle-ice-sdpfrag"}
@@ -163,3 +172,50 @@ def test_the_api_works_through_any_node(cluster):
         finally:
             await close(members)
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_clients_of_the_other_families_share_a_room_by_different_nodes(cluster):
+    """The accounts and calls of FLSocketIM's clients have one node, which has their rooms; the others find them from anywhere."""
+    async def run():
+        one, two, three = cluster.endpoints
+        room, opened = "families", []
+
+        def keep(peer):
+            opened.append(peer)
+            return peer
+        try:
+            alice = keep(await SocketIOPeer(three, "alice", "magenta", TONES[4]).connect())
+            assert await alice.ring(f"room_{room}") == room
+            await alice.join_call()
+            # The accounts are known at each node.
+            bob = keep(await SocketIOPeer(one, "bob", "cyan", TONES[3]).connect())
+            assert await asyncio.to_thread(cluster.owner, room) is await asyncio.to_thread(cluster.owner, "~socketIO")
+            demo = keep(await DemoPeer(one, room, "Demo", "blue", TONES[2]).join())
+            robo = keep(RawTCPPeer(two, RAW_TCP, room, "Robo", "yellow", TONES[3]))
+            robo.client.host = cluster.nodes["n2"].machine.public
+            await robo.client.connect()
+            web = keep(HTTPPeer(one, room, "Web", "green", TONES[1]))
+            await web.prepare()
+            client = await asyncio.to_thread(Client, one, room, "?name=Web")
+            socket = await client.connect()
+            opened.append(socket)
+            assert await asyncio.to_thread(client.post, {"type": "offer", "sdp": web.pc.localDescription.sdp}) == "SUCCESS"
+            await accept(web.pc, (await frame(socket))["msg"])
+            for endpoint in cluster.endpoints:
+                await within(8, lambda endpoint=endpoint: set(people_of(endpoint, room)) == {"alice", "Demo", "Robo", "Web"}, "all four")
+            ids = await asyncio.to_thread(people_of, two, room)
+            for peer in (alice, demo, robo, web):
+                peer.id = ids[peer.name]
+            viewers = [await AppViewer(peer).joined() for peer in (alice, demo, robo, web)]
+            await eventually(lambda: picture_is_right(viewers), 15, "picture")
+            await eventually(lambda: sound_is_right(viewers), 15, "sound")
+            assert (await alice.say(f"room_{room}", {"type": "txt", "msg": "hi"}))["msg_id"]
+            for app in (demo, robo):
+                await within(5, lambda app=app: app.received_data[-1:] == [b"alice: hi"], f"{app.name} reads alice")
+            await bob.say("alice", {"type": "txt", "msg": "hello"})
+            assert (await alice.event("chat", where=lambda message: message["from_user"] == "bob"))["bodies"]["msg"] == "hello"
+        finally:
+            for peer in reversed(opened):
+                with contextlib.suppress(Exception):
+                    await peer.close()
+    asyncio.run(asyncio.wait_for(run(), 90))
