@@ -143,6 +143,7 @@ class LAN:
                 # An address that comes seconds later is a change, too.
                 Path(f"/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6").write_text("1")
             ip("link set public up", "link set internal up", f"address add {PUBLIC}.1/24 dev public", f"address add {INTERNAL}.1/24 dev internal")
+            until(lambda: not subprocess.check_output(["ip", "address", "show", "tentative"]), 5, "the last address")
         except BaseException:
             self.close()
             raise
