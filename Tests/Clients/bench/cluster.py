@@ -197,6 +197,31 @@ async def hop(cluster, count=100):
     return rows
 
 
+async def storeless(cluster, seconds, **members):
+    """All of etcd is away for so long. The longest gaps in ms of picture and sound, how often somebody lost the connection, the lowest share of
+    positive answers to /readyz, and the seconds from etcd's return to the first new room."""
+    async with Call(cluster, "storeless") as call:
+        await call.start(**members)
+        joins = [(await member.state([]))["joins"] for member in call.members]
+        start, asked, ready = wall(), 0, 0
+        cluster.etcd.kill()
+        while wall() < start + seconds * 1000:
+            for node in cluster.nodes.values():
+                asked += 1
+                ready += await asyncio.to_thread(node.status, "/readyz") == 200
+            await asyncio.sleep(0.5)
+        gaps = (await longest_gaps(call.members, start)).values()
+        for member in cluster.etcd.members.values():
+            member.start()
+        await asyncio.to_thread(cluster.etcd.leader)
+        start = wall()
+        await later(lambda: cluster.nodes["n1"].endpoint.request("PUT", f"/api/rooms/after-{start:.0f}", {})[0] == 201, 20, "a new room")
+        placed = (wall() - start) / 1000
+        await asyncio.sleep(10)
+        lost = sum((await member.state([]))["joins"] - before for member, before in zip(call.members, joins))
+    return max(picture for picture, _ in gaps), max(sound for _, sound in gaps), lost, ready / asked, placed
+
+
 def single(cluster):
     """A server without a cluster, on a machine of its own."""
     node = Node(cluster.lan.machines.get("single") or cluster.lan.add("single", 61), [], cluster.directory / "single", {})
@@ -262,6 +287,11 @@ class Rows:
         return (f"drain: gap of picture, of sound, p50 / p95 of {len(rows)}; the node ends", f"{parts(rows[:, 0], 'ms', 0)}, {parts(rows[:, 1], 'ms', 0)}; "
                 f"{parts(rows[:, 2])}", f"away {parts(away)}", "≤ 500 ms, ≤ 200 ms")
 
+    async def store(self):
+        picture, sound, lost, ready, placed = await storeless(self.cluster, 60, chromium=1, python=1, firefox=1)
+        return ("etcd away for 60 s: gap of picture, of sound; connections lost; ready; a new room after",
+                f"{picture:.0f} ms, {sound:.0f} ms; {lost}; {ready:.0%}; {placed:.1f} s", "–", "nobody notices; ≤ 5 s")
+
     async def placements(self):
         here, times = await asyncio.to_thread(placements, self.cluster.endpoints)
         node = single(self.cluster)
@@ -290,7 +320,7 @@ class Rows:
                 f"by the owner {parts(here, 'ms')}; {parts(joins, 'ms')}", "")
 
 
-ROWS = ("placements", "hundred", "hop", "kill", "cut", "leader", "front", "drain")
+ROWS = ("placements", "hundred", "hop", "kill", "cut", "leader", "front", "drain", "store")
 
 
 def main(names):

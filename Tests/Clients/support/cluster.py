@@ -28,6 +28,11 @@ def merged(base, more):
     return base | {key: merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value for key, value in more.items()}
 
 
+def proof(secret=SECRET, seconds=20, **claims):
+    """What a node proves itself by to another."""
+    return token({"aud": "node", "iss": "n1", "exp": int(time.time()) + seconds} | claims, secret)
+
+
 class Node(Program):
     """A server of the cluster; `endpoint` is its public one."""
 
@@ -75,9 +80,8 @@ class Node(Program):
 
     def own_rooms(self):
         """The rooms that it runs itself, asked at its internal listener from its own machine: it may be cut off."""
-        proof = token({"aud": "node", "iat": int(time.time()), "exp": int(time.time()) + 20}, SECRET)
         answer = self.machine.run(
-            "curl", "-s", "-m", "2", "-H", f"Tessera-Cluster: {proof}", f"http://{self.machine.internal}:{INTERNAL_PORT}/api/rooms")
+            "curl", "-s", "-m", "2", "-H", f"Tessera-Cluster: {proof()}", f"http://{self.machine.internal}:{INTERNAL_PORT}/api/rooms")
         return [room["id"] for room in json.loads(answer)]
 
     def metric(self, name):

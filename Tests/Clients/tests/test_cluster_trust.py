@@ -8,7 +8,7 @@ import time
 import pytest
 import websockets
 
-from support.cluster import ADMIN, INTERNAL_PORT, SECRET, Node
+from support.cluster import ADMIN, INTERNAL_PORT, Node, proof
 from support.lan import PUBLIC, ip, until
 from support.members import join_without_media
 from support.server import PROGRAM, Endpoint
@@ -19,10 +19,6 @@ LIMIT = 4
 CLUSTER = {"auth": {"adminToken": ""}, "limits": {"joinsPerSecondPerAddress": 5, "rooms": LIMIT, "roomsPerAddress": LIMIT}}
 
 
-def node_token(secret=SECRET, audience="node", seconds=20, **more):
-    return token({"aud": audience, "exp": int(time.time()) + seconds, "iat": int(time.time())} | more, secret)
-
-
 def internal(node, method, path, headers=None, body=None):
     return Endpoint(node.machine.internal, INTERNAL_PORT).request(method, path, body, headers)
 
@@ -30,10 +26,10 @@ def internal(node, method, path, headers=None, body=None):
 def test_foreign_requests_to_the_internal_port_are_refused(cluster):
     node = cluster.nodes["n1"]
     wrong = {
-        "none": {}, "rubbish": {"Tessera-Cluster": "rubbish"}, "secret": {"Tessera-Cluster": node_token("another secret")},
-        "audience": {"Tessera-Cluster": node_token(audience="seat")}, "expired": {"Tessera-Cluster": node_token(seconds=-60)},
-        "long": {"Tessera-Cluster": node_token(seconds=86400)}, "admin": {"Authorization": f"Bearer {ADMIN}"},
-        "algorithm": {"Tessera-Cluster": token({"aud": "node", "exp": int(time.time()) + 20}, "", "none")},
+        "none": {}, "rubbish": {"Tessera-Cluster": "rubbish"}, "secret": {"Tessera-Cluster": proof("another secret")},
+        "audience": {"Tessera-Cluster": proof(aud="seat")}, "expired": {"Tessera-Cluster": proof(seconds=-60)},
+        "long": {"Tessera-Cluster": proof(seconds=86400)}, "admin": {"Authorization": f"Bearer {ADMIN}"},
+        "algorithm": {"Tessera-Cluster": token({"aud": "node", "iss": "n2", "exp": int(time.time()) + 20}, "", "none")},
     }
     for why, headers in wrong.items():
         for method, path in (("GET", "/cluster/alive"), ("GET", "/api/rooms"), ("PUT", "/api/rooms/x"), ("GET", "/"), ("POST", "/whip/x")):
@@ -45,11 +41,11 @@ def test_foreign_requests_to_the_internal_port_are_refused(cluster):
                 await websockets.connect(f"ws://{node.machine.internal}:{INTERNAL_PORT}/signal", additional_headers=headers, open_timeout=5)
             return refusal.value.response.status_code
         assert asyncio.run(signal()) == 401, why
-    status, _, body = internal(node, "GET", "/cluster/alive", {"Tessera-Cluster": node_token()})
+    status, _, body = internal(node, "GET", "/cluster/alive", {"Tessera-Cluster": proof()})
     assert status == 200 and json.loads(body)["node"] == "n1", (status, body)
     assert json.loads(body)["standing"] == "sure"
     # The public port knows nothing of it.
-    assert node.endpoint.request("GET", "/cluster/alive", headers={"Tessera-Cluster": node_token()})[0] == 404
+    assert node.endpoint.request("GET", "/cluster/alive", headers={"Tessera-Cluster": proof()})[0] == 404
 
 
 def curl(machine, method, url, body="{}"):
