@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import re
+import subprocess
 import time
 
 import pytest
@@ -11,11 +12,13 @@ import pytest
 from support.aiortc_peer import AiortcPeer, HTTPPeer
 from support.app_peer import AppViewer, people_of, within
 from support.apprtc import Client, accept, frame
+from support.cluster import ADMIN
 from support.media import TONES
 from support.members import all_well, ask, close, join_without_media
 from support.people import eventually, picture_is_right, sound_is_right
 from support.raw_tcp_client import RawTCPPeer
 from support.returning import ReturningPeer
+from support.server import PROGRAM
 from support.socketio_client import SocketIOPeer
 from support.watched import WatchedChromium, WatchedFirefox
 from support.webrtc_demo_client import DemoPeer
@@ -172,6 +175,22 @@ def test_the_api_works_through_any_node(cluster):
         finally:
             await close(members)
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_the_status_says_what_each_node_believes(cluster):
+    def status():
+        result = subprocess.run(
+            [PROGRAM, "cluster", "status", "--url", cluster.front.endpoint.url, "--token", ADMIN], capture_output=True, text=True, timeout=15)
+        return result.returncode, result.stdout + result.stderr
+    code, text = status()
+    assert code == 0, text
+    assert all(re.search(rf"^{name}\b.*\bsure\b", text, re.MULTILINE) for name in cluster.nodes), text
+    cluster.nodes["n3"].freeze()
+    try:
+        code, text = status()
+    finally:
+        cluster.nodes["n3"].thaw()
+    assert code == 1 and "n3" in text, text
 
 
 def test_clients_of_the_other_families_share_a_room_by_different_nodes(cluster):
