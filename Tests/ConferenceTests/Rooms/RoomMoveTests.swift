@@ -71,7 +71,7 @@ struct RoomMoveTests {
             try a.updateParticipant(bob.id, in: "r", change)
             try eve.setState(hand: true)
             try eve.setLayout("single", scope: .me, pins: [bob.id])
-            try ann.setLayout("filmstrip", scope: .room)
+            try ann.setLayout("speaker", scope: .room)
             try ann.chat("hello")
             try bob.chat("hi")
             var settings = RoomSettingsChange()
@@ -82,7 +82,7 @@ struct RoomMoveTests {
 
             try carry(a, to: b)
             let empty = try #require(b.room("r"))
-            #expect(empty.participants.isEmpty && empty.layout == "filmstrip" && empty.createdAt == before.createdAt)
+            #expect(empty.participants.isEmpty && empty.layout == "speaker" && empty.createdAt == before.createdAt)
             #expect(empty.settings.locked && empty.settings.pin?.matches("4711") == true)
             // The door is as it was, for all others.
             let error = #expect(throws: ConferenceError.self) { try join(b, "Stranger") }
@@ -334,7 +334,7 @@ struct RoomMoveTests {
             #expect(watcher.take() == [])
             try ann.chat("hello")
             try ann.setState(hand: true)
-            try ann.setLayout("filmstrip", scope: .room)
+            try ann.setLayout("speaker", scope: .room)
             #expect(watcher.take() == ["r", "r", "r"])
             try ann.chat("for Bob alone", to: bob.id)
             #expect(watcher.take() == [])

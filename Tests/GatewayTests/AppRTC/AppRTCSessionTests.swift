@@ -126,7 +126,7 @@ import Testing
 
     @Test(arguments: [
         (LeaveReason.removed, AppRTCSession.CloseCode.normal), (.roomEnded, .normal), (.overBudget, .normal),
-        (.draining, .goingAway),
+        (.draining, .goingAway), (.moved, .goingAway),
     ])
     func `the end from the conference is bye and the end of the WebSocket`(
         reason: LeaveReason, code: AppRTCSession.CloseCode

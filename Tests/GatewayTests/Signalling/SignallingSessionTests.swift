@@ -183,6 +183,33 @@ import Testing
         #expect(other.handleEvent(SharedEvent(.left(.draining))).last == .close(.goingAway, reason: "draining"))
     }
 
+    @Test func `a client of a moving room is told, keeps its seat here, and is told when that ends`() {
+        var session = joined()
+        let moving = SharedEvent(ParticipantEvent.moving(within: .milliseconds(9500)))
+        #expect(session.handleEvent(moving) == [.send(.event(moving))])
+        #expect(String(buffer: ServerMessage.event(moving).bytes) == #"{"type":"moving","within":9.5}"#)
+        #expect(
+            session.handleEvent(SharedEvent(.left(.moved))) == [
+                .send(.left(.moved)), .close(.goingAway, reason: "moved"),
+            ])
+        #expect(String(buffer: ServerMessage.left(.moved).bytes) == #"{"reason":"moved","type":"left"}"#)
+    }
+
+    @Test func `the room that is named beside a ticket goes to where the ticket is checked`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        let text = #"{"type":"join","room":"r","name":"Anna","resume":{"id":"p1","secret":"a.b.c","room":"x"}}"#
+        #expect(session.received(text) == [.resume(ResumeClaim(id: "p1", secret: "a.b.c", room: "r"))])
+    }
+
+    @Test func `the bearer of a seat has a secret of one part, or a ticket of three`() {
+        #expect(ResumeClaim(bearer: "p1.s") == ResumeClaim(id: "p1", secret: "s"))
+        #expect(ResumeClaim(bearer: "p1.a.b.c") == ResumeClaim(id: "p1", secret: "a.b.c"))
+        // A token for rooms is none, nor what has empty parts.
+        for text in ["a.b.c", "p1", ".s", "p1.", "p1.a..c", "p1.a.b.c.d", ""] {
+            #expect(ResumeClaim(bearer: text) == nil, "\(text)")
+        }
+    }
+
     @Test func `a lost connection keeps the seat, leave ends it`() {
         var lost = joined()
         #expect(lost.disconnected() == [.lost])

@@ -88,6 +88,7 @@ import Testing
 
     @Test(arguments: [
         (LeaveReason.removed, WebRTCDemoSession.CloseCode.removed), (.roomEnded, .removed), (.draining, .goingAway),
+        (.moved, .goingAway),
         (.overBudget, .policyViolation),
     ]) func `an end by the server ends the connection`(reason: LeaveReason, close: WebRTCDemoSession.CloseCode) {
         var session = inside()

@@ -70,8 +70,14 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         }
     }
 
-    /// Stores what waits, and follows the conference no longer. The cluster's node goes on until then.
-    func stop() async {
+    /// Stores what waits, and follows the conference no longer; a store that does not answer is not waited for beyond
+    /// `limit`. The cluster's node goes on until then.
+    func stop(within limit: Duration = .seconds(1)) async {
+        await Self.atMost(limit) { [self] in await storeAll() }
+        conference.observe(nil)
+    }
+
+    private func storeAll() async {
         let work = state.withLock { state in
             defer { state.work = nil }
             return state.work
@@ -79,7 +85,28 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         work?.cancel()
         await work?.value
         await turn()
-        conference.observe(nil)
+    }
+
+    /// Runs `body`, and cancels and leaves it where it takes longer or the task of the caller is cancelled.
+    private static func atMost(_ limit: Duration, _ body: @escaping @Sendable () async -> Void) async {
+        let (work, timer) = (Task { await body() }, Task { try? await Task.sleep(for: limit) })
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let once = Once(continuation)
+                Task {
+                    await work.value
+                    once.resume(())
+                }
+                Task {
+                    await timer.value
+                    once.resume(())
+                }
+            }
+        } onCancel: {
+            timer.cancel()
+        }
+        work.cancel()
+        timer.cancel()
     }
 
     // MARK: - For the conference
@@ -276,8 +303,12 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     /// Takes nothing back: `setDraining(false)` does.
     func drain(_ drain: ClusterSettings.Drain) async {
         guard let directory = state.withLock({ $0.directory }) else { return }
-        await directory.setDraining(true)
+        await Self.atMost(drain.within) { [self] in await empty(drain, directory) }
+    }
+
+    private func empty(_ drain: ClusterSettings.Drain, _ directory: any ClusterDirectory) async {
         let end = MonotonicClock.now() + drain.within
+        await directory.setDraining(true)
         var next = Instant.zero
         while !Task.isCancelled, MonotonicClock.now() < end, !conference.roomNames.isEmpty {
             let now = MonotonicClock.now()
