@@ -41,7 +41,7 @@ public struct ClusterView: Hashable, Sendable {
         self.isFollowing = isFollowing
     }
 
-    /// Whether a balancer may send clients: false only while the node is alone or has never been registered. A store that
-    /// is down for everybody changes nothing.
-    public var isReady: Bool { standing != .alone && standing != .joining }
+    /// Whether a balancer may send clients: false while the node has never been registered, is alone, or was fenced and is
+    /// not yet back. A store that is down for everybody changes nothing.
+    public var isReady: Bool { standing == .sure || standing == .unsure }
 }

@@ -32,6 +32,8 @@ struct Membership: Sendable {
         case renew(lease: Int64, verifying: Bool)
         /// Ask up to three peers: `answers`.
         case ask
+        /// List everything again: the watch may have stalled with the connection to the store.
+        case relist
         /// Make each room that is here this node's under its new lease.
         case claim
         /// End every room that is here.
@@ -147,7 +149,7 @@ struct Membership: Sendable {
         nextRenewal = sent + configuration.renewal
         nextQuestion = .distantPast
         isRenewing = false
-        return hasRooms ? [.claim] : []
+        return hasRooms ? [.relist, .claim] : [.relist]
     }
 
     mutating func registrationFailed(at now: Instant) {
@@ -167,19 +169,27 @@ struct Membership: Sendable {
     }
 
     /// - Parameter isRecordThere: whether the node's own record was read beside it with this lease; nil: it was not read.
-    mutating func renewed(lease id: Int64, ttl: Duration, sent: Instant, isRecordThere: Bool?, at now: Instant) {
-        guard phase == .registered, var lease, lease.id == id else { return }
+    mutating func renewed(
+        lease id: Int64, ttl: Duration, sent: Instant, isRecordThere: Bool?, at now: Instant
+    ) -> [Action] {
+        guard phase == .registered, var lease, lease.id == id else { return [] }
         isRenewing = false
-        if isRecordThere == false { return lose(at: now) }
+        if isRecordThere == false {
+            lose(at: now)
+            return []
+        }
         // An answer that came only after the deadline proves nothing where the record was not read.
         if isRecordThere == nil, now >= lease.deadline {
             nextRenewal = now
-            return
+            return []
         }
+        let wasUnsure = now >= lease.deadline
         lease.deadline = max(lease.deadline, sent + min(ttl, configuration.ttl))
         self.lease = lease
         nextRenewal = max(sent + configuration.renewal, now)
-        if now < lease.deadline { (silentRounds, nextQuestion) = (0, .distantPast) }
+        guard now < lease.deadline else { return [] }
+        (silentRounds, nextQuestion) = (0, .distantPast)
+        return wasUnsure ? [.relist] : []
     }
 
     mutating func renewalFailed(lease id: Int64, at now: Instant) {

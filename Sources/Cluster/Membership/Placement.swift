@@ -41,7 +41,7 @@ struct Placement: Sendable {
 
     /// - Parameter isSure: whether the node is sure of its lease, and its copy is up to date.
     mutating func next(
-        _ copy: StoreCopy, isSure: Bool, at now: Instant, _ random: inout some RandomNumberGenerator
+        _ copy: inout StoreCopy, isSure: Bool, at now: Instant, _ random: inout some RandomNumberGenerator
     ) -> Step {
         if let outcome { return outcome }
         if let given {
@@ -58,6 +58,7 @@ struct Placement: Sendable {
         guard let node = Self.choose(copy, wish, excluding: excluded, &random) else { return .failed(.full) }
         tries += 1
         target = node.record
+        copy.intend(node.record.id)
         // An owner whose process has ended, and another has its id, is as good as none.
         return .commit(.place(room, on: node, replacing: given ?? copy.owners[room]?.revision ?? 0))
     }
@@ -84,6 +85,7 @@ struct Placement: Sendable {
     mutating func committed(
         _ result: TransactionResult, _ transaction: Transaction, _ copy: inout StoreCopy, at now: Instant
     ) -> [StoreCopy.Notice] {
+        if let target { copy.settle(target.id) }
         if result.isDone, let target, case .put(let key, let value, let lease)? = transaction.operations.first {
             let owner = StoreCopy.Owner(
                 node: target.id, incarnation: target.incarnation, revision: result.revision, lease: lease)
@@ -109,7 +111,8 @@ struct Placement: Sendable {
         return notices
     }
 
-    mutating func failed(_ error: StoreError) {
+    mutating func failed(_ error: StoreError, _ copy: inout StoreCopy) {
+        if let target { copy.settle(target.id) }
         // The lease of the chosen node has ended since: its record is about to go, and another try chooses anew.
         if case .leaseGone = error { return }
         outcome = .failed(.unavailable)
@@ -141,6 +144,6 @@ struct Placement: Sendable {
 
     /// Its load, and what was placed there since: all loads are old.
     private static func use(of node: StoreCopy.Node) -> Double {
-        (node.load?.used ?? 0) + cost * Double(node.recent.count)
+        (node.load?.used ?? 0) + cost * Double(node.recent.count + node.intended)
     }
 }

@@ -13,9 +13,15 @@ struct StoreCopy: Sendable {
         /// The revisions of its rooms that its load does not count for certain: those placed since the report before the
         /// last one.
         fileprivate(set) var recent: [Int64] = []
+        /// Rooms that this node is about to place there.
+        fileprivate(set) var intended = 0
         fileprivate var loadRevision: Int64 = 0
         /// Its internal port refuses connections: no room is placed there until it writes again.
         fileprivate(set) var isSuspect = false
+
+        init(record: NodeRecord, lease: Int64, revision: Int64) {
+            (self.record, self.lease, self.revision) = (record, lease, revision)
+        }
     }
 
     struct Owner: Hashable, Sendable {
@@ -82,6 +88,10 @@ struct StoreCopy: Sendable {
         guard nodes[record.id]?.record.incarnation == record.incarnation else { return }
         nodes[record.id]?.isSuspect = true
     }
+
+    /// Counts a room for a node while its transaction runs, so that many placements at once do not choose alike.
+    mutating func intend(_ id: String) { nodes[id]?.intended += 1 }
+    mutating func settle(_ id: String) { if let node = nodes[id], node.intended > 0 { nodes[id]?.intended -= 1 } }
 
     // MARK: Changes
 

@@ -74,7 +74,7 @@ extension ClusterNode {
             let now = BootClock.now()
             let step = state.withLock { state in
                 let isSure = state.membership.standing(at: now) == .sure
-                return placement.next(state.copy, isSure: isSure, at: now, &state.random)
+                return placement.next(&state.copy, isSure: isSure, at: now, &state.random)
             }
             switch step {
             case .ask(let node):
@@ -91,14 +91,14 @@ extension ClusterNode {
                     }
                     await perform(actions)
                 } catch {
-                    placement.failed(error)
+                    state.withLock { placement.failed(error, &$0.copy) }
                     if case .leaseGone = error { try? await Task.sleep(for: .milliseconds(50)) }
                 }
             case .done(let found, let record):
                 let owner = owner(found, record)
                 state.withLock { state in
                     state.counts.placements[hasWritten ? .placed : .found, default: 0] += 1
-                    if owner.isHere { state.holdings.take(owner.isHere ? placement.room : "") }
+                    if owner.isHere { state.holdings.take(placement.room) }
                 }
                 return owner
             case .failed(let error):

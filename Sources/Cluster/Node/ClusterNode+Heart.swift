@@ -40,6 +40,7 @@ extension ClusterNode {
         case .register(let takesOver): await register(takesOver: takesOver)
         case .renew(let lease, let verifying): await renew(lease, verifying: verifying)
         case .ask: await ask()
+        case .relist: state.withLock { $0.watch }?.cancel()
         case .claim: comparisons.yield()
         case .loseAll: lose(host.rooms, "other nodes have them, or will")
         case .warnDisplaced:
@@ -105,10 +106,11 @@ extension ClusterNode {
                 let entry = try await store.read(.node(record.id))
                 isThere = entry?.lease == lease
             }
-            state.withLock {
+            let actions = state.withLock {
                 $0.membership.renewed(
                     lease: lease, ttl: renewed.ttl, sent: sent, isRecordThere: isThere, at: BootClock.now())
             }
+            await perform(actions)
         } catch {
             state.withLock { $0.membership.renewalFailed(lease: lease, at: BootClock.now()) }
         }

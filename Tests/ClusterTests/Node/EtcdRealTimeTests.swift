@@ -19,7 +19,7 @@ import Testing
     }
 
     private func answers(_ store: some ClusterStore) async -> Bool {
-        (try? await store.read(.node("nobody"))) != nil || (try? await store.list(.rooms, hasValues: true)) != nil
+        (try? await store.list(.rooms, hasValues: true)) != nil
     }
 
     @Test func `leases, races, the watch, the death of the leader and of all`() async throws {
@@ -106,7 +106,8 @@ import Testing
             await node.start()
         }
         #expect(
-            await eventually(.seconds(5)) { nodes.allSatisfy { $0.view.standing == .sure && $0.view.nodes.count == 2 } })
+            await eventually(.seconds(5)) { nodes.allSatisfy { $0.view.standing == .sure && $0.view.nodes.count == 2 } }
+        )
 
         let here = try await nodes[0].place("one", .here)
         #expect(here.isHere && here.node.id == "a")
@@ -126,7 +127,7 @@ import Testing
         }
         #expect(owners.count == 20 && owners.values.allSatisfy { $0.count == 1 })
         for (room, owner) in owners { hosts[owner.first?.hasPrefix("a") == true ? 0 : 1].open(room) }
-        #expect(hosts.allSatisfy { $0.rooms.count >= 5 })
+        #expect(hosts.allSatisfy { $0.rooms.count >= 8 }, "\(hosts.map(\.rooms))")
 
         // The state of a room goes to its next owner, and with it.
         await nodes[0].store([7], of: "one")
@@ -141,7 +142,10 @@ import Testing
         // A draining node gets no room.
         await nodes[0].setDraining(true)
         #expect(await eventually(.seconds(1)) { nodes[1].view.nodes.first?.record.isDraining == true })
-        for index in 0..<5 { #expect(try await nodes[1].place("d\(index)", .best).node.id == "b") }
+        for index in 0..<5 {
+            #expect(try await nodes[1].place("d\(index)", .best).node.id == "b")
+            hosts[1].open("d\(index)")
+        }
         await #expect(throws: ClusterError.full) { try await nodes[0].place("e", .here) }
 
         // The record of a living node is deleted, by mistake: no room is lost.
