@@ -19,6 +19,8 @@ enum ClientMessage: Sendable, Equatable {
     case mark(String)
     case moderate(Moderation)
     case room(RoomSettingsChange)
+    /// The client doubts that the server is there, and wants any answer.
+    case ping
     case leave
 
     struct Join: Decodable, Sendable, Equatable {
@@ -115,7 +117,7 @@ enum ClientMessage: Sendable, Equatable {
 
     static let types = [
         "join", "offer", "candidate", "state", "layout", "view", "present", "recorded", "chat", "record", "mark",
-        "moderate", "room",
+        "moderate", "room", "ping",
         "leave",
     ]
 
@@ -147,6 +149,7 @@ enum ClientMessage: Sendable, Equatable {
             case "mark": return .mark(try JSON.decode(Mark.self, from: bytes).text)
             case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())
             case "room": return .room(try JSON.decode(RoomMessage.self, from: bytes).change())
+            case "ping": return .ping
             case "leave": return .leave
             default: break
             }

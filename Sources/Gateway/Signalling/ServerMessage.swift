@@ -18,6 +18,7 @@ enum ServerMessage: Sendable, Equatable {
     /// `countsViewers`: the participants are listed as in `ParticipantsForm.roster`.
     case joined(Welcome, iceServers: [ICEServers.Entry], countsViewers: Bool = false)
     case answer(sdp: String)
+    case pong
     /// The client has to be let in.
     case waiting
     /// An event of the room. Its JSON is encoded once for all receivers.
@@ -47,6 +48,7 @@ enum ServerMessage: Sendable, Equatable {
         case .joined(let welcome, let iceServers, let countsViewers):
             welcome.json(iceServers, countsViewers: countsViewers)
         case .waiting: ["type": "waiting"]
+        case .pong: ["type": "pong"]
         case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
         case .event(let shared, let form): shared.event.json(form)
         case .left(let reason): ["type": "left", "reason": .string(reason.rawValue)]
@@ -81,6 +83,8 @@ struct Welcome: Sendable, Equatable {
     var willRecord = false
     /// The time that a recording would begin before its start.
     var preRoll: Duration = .zero
+    /// The seat has no media yet: it is a new one, or this server knew only its ticket.
+    var isFresh = false
     /// The latest public messages of the chat, the oldest first.
     var chat: [ChatMessage] = []
 
@@ -103,7 +107,7 @@ struct Welcome: Sendable, Equatable {
             ],
             where: [
                 "viewers": roster.map { .integer($0.viewers) }, "willRecord": willRecord ? true : nil,
-                "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
+                "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil, "fresh": isFresh ? true : nil,
             ])
     }
 }
@@ -120,7 +124,7 @@ extension Welcome {
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
             recording: running.shown, recordings: running, isStreamed: seat.isStreamed, access: seat.access,
-            willRecord: willRecord, preRoll: seat.preRoll,
+            willRecord: willRecord, preRoll: seat.preRoll, isFresh: request != nil,
             chat: seat.chatHistory)
     }
 }

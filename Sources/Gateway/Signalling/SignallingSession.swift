@@ -139,6 +139,8 @@ struct SignallingSession: Sendable {
             return [.seat(.moderate(moderation))]
         case .room(let change):
             return [.seat(.room(change))]
+        case .ping:
+            return [.send(.pong)]
         case .leave:
             state = .over
             return [.leave, .send(.left(.left)), .close(.normal, reason: "left")]

@@ -26,6 +26,13 @@ import Testing
         return session
     }
 
+    @Test func `a ping is answered in a room`() {
+        var outside = SignallingSession(sdpLimit: 1000)
+        #expect(harmless(outside.received(#"{"type":"ping"}"#)) == "bad_message")
+        var session = joined()
+        #expect(session.received(#"{"type":"ping"}"#) == [.send(.pong)])
+    }
+
     @Test func `a join requests a seat and gets joined`() {
         var asked = JoinRequest(room: "Daily stand-up", name: "Anna", layout: "speaker")
         asked.view = "portrait"
@@ -337,6 +344,16 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         for key in ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"] {
             #expect(people[0][key] != nil)
         }
+    }
+
+    @Test func `joined says that the seat has no media yet, and nothing of it where a seat goes on`() throws {
+        var welcome = Welcome(
+            room: "r", id: "p1", name: "Anna", role: .participant, resumeSecret: "s", participants: [],
+            shown: ShownLayout(name: "grid"))
+        #expect(try object(.joined(welcome, iceServers: []))["fresh"] == nil)
+        welcome.isFresh = true
+        #expect(try object(.joined(welcome, iceServers: []))["fresh"] == true)
+        #expect(try object(.pong) == ["type": "pong"])
     }
 
     @Test func `a layout says whose it is, and in which view`() throws {
