@@ -61,6 +61,9 @@ static const unsigned char layouts_js[] = {
 static const unsigned char line_js[] = {
 #embed "../Gateway/Web/line.js"
 };
+static const unsigned char moving_js[] = {
+#embed "../Gateway/Web/moving.js"
+};
 static const unsigned char lobby_js[] = {
 #embed "../Gateway/Web/lobby.js"
 };
@@ -171,6 +174,7 @@ static const struct web_asset assets[] = {
     ASSET("invite.js", invite_js),
     ASSET("layouts.js", layouts_js),
     ASSET("line.js", line_js),
+    ASSET("moving.js", moving_js),
     ASSET("lobby.js", lobby_js),
     ASSET("news.js", news_js),
     ASSET("orientation.js", orientation_js),

@@ -4,6 +4,7 @@
 import { Channel } from './channel.js';
 import { Connection } from './connection.js';
 import { Line } from './line.js';
+import { Successor } from './moving.js';
 import { People } from './people.js';
 import { Signalling } from './signalling.js';
 
@@ -11,6 +12,10 @@ import { Signalling } from './signalling.js';
 const LINE_EVERY = 1000;
 // Refused joins, since many come in at once, after which the user is told.
 const PATIENCE = 10;
+// How long after a move the others come one by one, ms; and the longest time that a server may give for a move, s.
+const ALL_ARE_BACK = 15_000, LONGEST_MOVE = 120;
+// How much longer than it needs it the call keeps the old connection, for the others who have not changed over yet, ms.
+const LINGER = 1500;
 
 /// Events, `detail` in brackets:
 /// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user; `delayed` (seconds): the
@@ -19,7 +24,8 @@ const PATIENCE = 10;
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
-/// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting or lost), `line` (Line.read).
+/// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read);
+/// - another server: `moving` ({within}: the seconds that this may take), and `moved` ({isSeamless}: the picture and the sound went on).
 export class Call extends EventTarget {
   /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
   /// `role`, `layout`, `view`, `recorded` (false: not this user). `isTold`: whether the user knows that the call may be recorded; where it is false, a recorded
@@ -50,6 +56,15 @@ export class Call extends EventTarget {
     this.waiting = [];
     this.role = request.role ?? 'participant';
     this.connection = this.line = this.timer = this.awake = null;
+    /// The second connection while the call moves to another server, and what the first one told of the people meanwhile.
+    this.successor = null;
+    this.frozen = [];
+    /// Ends the connection that the call has left.
+    this.endOld = () => {};
+    /// Who was in the room before a move, until all are back.
+    this.expected = new Set();
+    /// The user's own view that another server cannot show yet.
+    this.owedPicture = null;
     this.channel = new Channel(this);
     this.listeners = new AbortController();
     this.signalling = new Signalling(socketAddress(server), { ...request, deltas: true });
@@ -73,44 +88,79 @@ export class Call extends EventTarget {
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
   listen() {
-    const on = (type, handler) => this.signalling.addEventListener(type, ({ detail }) => handler(detail));
-    on('joined', message => this.joined(message));
-    on('answer', message => this.answered(message));
-    on('participants', message => this.peopleChanged(() => this.people.take(message)));
-    on('participantsChanged', message => this.peopleChanged(() => this.people.change(message)));
-    on('tiles', message => { this.tiles = message; this.emit('tiles'); });
-    on('speaker', ({ participant }) => { this.people.speaks(participant); this.emit('speaker', participant); });
-    on('layout', message => this.layoutChanged(message));
-    on('recording', message => {
-      const one = message.recording === undefined ? message : message.recording;
-      this.recordingChanged(one, message.recordings);
-    });
-    on('streaming', message => this.streamingChanged(message.streaming));
-    on('chat', message => this.emit('chat', message));
-    on('line', message => { if (this.line) this.line.server = message; });
-    on('room', ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); });
-    on('waiting', ({ people }) => this.waitingChanged(people));
-    on('muted', ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); });
-    on('asked', ({ action, by }) => this.asked(action, by));
-    on('role', ({ role }) => this.roleChanged(role));
-    on('left', ({ reason }) => this.end(reason));
-    on('lost', message => this.lost(message));
-    on('error', message => this.failed(message));
+    this.handlers = {
+      joined: message => this.joined(message),
+      answer: message => this.answered(message),
+      participants: message => this.peopleChanged(() => this.people.take(message)),
+      participantsChanged: message => this.peopleChanged(() => this.people.change(message)),
+      tiles: message => { this.tiles = message; this.emit('tiles'); },
+      speaker: ({ participant }) => { this.people.speaks(participant); this.emit('speaker', participant); },
+      layout: message => this.layoutChanged(message),
+      recording: message => {
+        const one = message.recording === undefined ? message : message.recording;
+        this.recordingChanged(one, message.recordings);
+      },
+      streaming: message => this.streamingChanged(message.streaming),
+      chat: message => this.emit('chat', message),
+      line: message => { if (this.line) this.line.server = message; },
+      room: ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); },
+      waiting: ({ people }) => this.waitingChanged(people),
+      muted: ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); },
+      asked: ({ action, by }) => this.asked(action, by),
+      role: ({ role }) => this.roleChanged(role),
+      moving: ({ within }) => this.moving(within),
+      left: ({ reason }) => this.end(reason),
+      lost: message => this.lost(message),
+      error: message => this.failed(message),
+    };
+    this.hear(this.signalling);
     const { signal } = this.listeners;
     this.sending.addEventListener('changed', () => { this.sendState(); this.emit('changed'); }, { signal });
     this.sending.addEventListener('sharing', () => this.sendPresent(), { signal });
     this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
-    addEventListener('pagehide', () => this.send({ type: 'leave' }), { signal });
+    addEventListener('pagehide', () => { this.endOld(); for (const each of this.sockets) each.send({ type: 'leave' }, false); }, { signal });
   }
 
-  send(message) { this.signalling.send(message); }
+  /// The socket, and during a move that of the other server too.
+  get sockets() { return this.successor ? [this.signalling, this.successor.signalling] : [this.signalling]; }
+
+  hear(signalling) {
+    for (const type of Object.keys(this.handlers)) signalling.addEventListener(type, ({ detail }) => this.receive(signalling, type, detail));
+  }
+
+  receive(signalling, type, message) {
+    if (this.successor?.signalling === signalling) this.successor.receive(type, message);
+    else if (this.signalling !== signalling) return;
+    // By the successor, where the room is still here after all.
+    else if (this.successor && type === 'left' && message.reason === 'replaced') return;
+    // Who changes over earlier has not left the room.
+    else if (this.successor && /^participants/.test(type)) this.frozen.push({ type, message });
+    else this.handlers[type](message);
+  }
+
+  /// What the user asks for in the middle of a move is for the server to which the room moves: the other has written down
+  /// already what moves with the room.
+  send(message) { (this.successor ?? this).signalling.send(message); }
 
   problem(code, error) { this.emit('problem', { code, message: error?.message ?? error }); }
 
   // ---- The way in and out
 
   async joined(message) {
+    if (message.isSameSeat && !message.resumed && this.connection) this.restorePicture(message, this.signalling);
+    this.welcomed(message);
+    this.emit('connection', 'connected');
+    const isNew = !this.connection;
+    this.begun = !message.resumed || isNew ? this.begin(message, isNew) : this.goOn(message);
+    await this.begun;
+    if (this.hasMoved) this.emit('moved', { isSeamless: false });
+    this.hasMoved = false;
+  }
+
+  /// Takes what a server tells of the room.
+  welcomed(message) {
+    if (message.isSameSeat && !message.resumed) this.expect(this.people.list);
     this.peopleChanged(() => this.people.take(message), true);
     this.views = message.views ?? [];
     this.picture({ ...message, name: message.layout });
@@ -120,10 +170,6 @@ export class Call extends EventTarget {
     this.preRoll = message.preRoll ?? 0;
     this.recordingChanged(message.recording, message.recordings);
     this.streamingChanged(message.streaming);
-    this.emit('connection', 'connected');
-    const isNew = !this.connection;
-    if (!message.resumed || isNew) await this.begin(message, isNew);
-    else await this.goOn(message);
   }
 
   /// A new seat, and with it a new connection.
@@ -160,6 +206,7 @@ export class Call extends EventTarget {
 
   /// The seat and its connection are still there.
   async goOn(message) {
+    this.connection.use(this.signalling);
     this.history(message, false);
     this.sendState();
     this.emit('room');
@@ -174,20 +221,140 @@ export class Call extends EventTarget {
   connect(iceServers) {
     this.connection?.close();
     this.stream.getTracks().forEach(track => this.stream.removeTrack(track));
-    const connection = this.connection = this.sending.connection = new Connection(
-      this.signalling, iceServers, { audio: this.sending.sentAudio, video: this.sending.cameraTrack, screen: this.sending.screen }, this.stream);
-    if (this.data !== 'full') connection.saveData(this.data);
+    const connection = this.connection = this.sending.connection = this.makeConnection(this.signalling, iceServers);
     this.line = new Line(connection.pc);
     this.channel.open(connection.pc);
-    connection.addEventListener('remote', () => this.emit('stream'));
-    connection.addEventListener('state', ({ detail }) => {
-      const state = { connected: 'connected', disconnected: 'interrupted', failed: 'broken' }[detail];
-      if (state) this.emit('connection', state);
-    });
   }
 
-  lost({ attempt, wait }) {
-    if (this.connection) return this.emit('connection', attempt > 1 ? 'lost' : 'reconnecting');
+  /// A connection that sends what the user sends. What comes by it is shown once it is that of the call.
+  makeConnection(signalling, iceServers) {
+    const { sentAudio, cameraTrack, screen } = this.sending;
+    const connection = new Connection(signalling, iceServers, { audio: sentAudio, video: cameraTrack, screen });
+    if (this.data !== 'full') connection.saveData(this.data);
+    connection.addEventListener('remote', () => this.showTracks(connection));
+    connection.addEventListener('state', ({ detail }) => {
+      const state = { connected: 'connected', disconnected: 'interrupted', failed: 'broken' }[detail];
+      if (state && connection === this.connection) this.emit('connection', state);
+    });
+    return connection;
+  }
+
+  /// A track is removed after its successor has been added: elements then change from one to the other without a gap.
+  showTracks(connection) {
+    if (connection !== this.connection) return;
+    const now = connection.remote.getTracks(), before = this.stream.getTracks();
+    now.filter(track => !before.includes(track)).forEach(track => this.stream.addTrack(track));
+    before.filter(track => !now.includes(track) && now.some(({ kind }) => kind === track.kind)).forEach(track => this.stream.removeTrack(track));
+    this.emit('stream');
+  }
+
+  // ---- The way to another server
+
+  /// The room moves to another server, and this one ends the connection within so many seconds.
+  async moving(within) {
+    await this.begun;
+    if (this.successor || !this.signalling.joined) return;
+    const seconds = Math.min(LONGEST_MOVE, Math.max(1, Number(within) || 1));
+    this.emit('moving', { within: seconds });
+    this.successor = new Successor(this, seconds);
+    this.hear(this.successor.signalling);
+    // There is no picture to keep.
+    if (!this.connection?.isConnected) this.changeOver(this.successor);
+  }
+
+  /// The successor's connection becomes that of the call. Without `line` it has no picture yet, or no connection; the call
+  /// then comes back in the ordinary way.
+  changeOver(next, { line, isSeamless = false } = {}) {
+    const { signalling, connection } = this;
+    this.endOld();
+    next.finish();
+    this.successor = null;
+    this.frozen = [];
+    this.signalling = next.signalling;
+    this.signalling.needsSeat = false;
+    if (connection) connection.successor = null;
+    if (next.connection) {
+      this.connection = this.sending.connection = next.connection;
+      if (next.connection.remote.getTracks().length) this.showTracks(next.connection);
+      this.owesScreen = next.owesScreen;
+      this.line = line ?? new Line(next.connection.pc);
+      this.channel.take(next.channel);
+      this.welcomed(next.welcome);
+      this.history(next.welcome, false);
+      this.emit('seat');
+      this.emit('room');
+      for (const { type, message } of next.held) this.handlers[type](message);
+      this.emit('connection', next.connection.isConnected ? 'connected' : 'moving');
+      this.emit('moved', { isSeamless });
+    } else {
+      this.hasMoved = true;
+      if (!this.signalling.socket) this.signalling.open();
+    }
+    signalling.retire();
+    const timer = setTimeout(() => this.endOld(), isSeamless ? LINGER : 0);
+    this.endOld = () => {
+      clearTimeout(timer);
+      this.endOld = () => {};
+      signalling.leave();
+      if (next.connection) connection?.close();
+    };
+  }
+
+  /// The call has another socket, and nothing else has changed.
+  async keep(next, message) {
+    next.finish();
+    this.successor = null;
+    this.signalling.close();
+    this.signalling = next.signalling;
+    this.signalling.needsSeat = false;
+    await this.joined(message);
+    this.emit('moved', { isSeamless: true });
+  }
+
+  /// The move has failed. The call stays as it is until the server ends it.
+  stay(next) {
+    next.close();
+    this.successor = null;
+    if (this.signalling.closed) return this.end('replaced');
+    if (this.connection) this.connection.successor = null;
+    for (const text of next.signalling.queue) this.send(JSON.parse(text));
+    for (const { type, message } of this.frozen.splice(0)) this.peopleChanged(() => this.people[type === 'participants' ? 'take' : 'change'](message), true);
+  }
+
+  /// Asks a server for the picture that the user has chosen, where its own is another one.
+  restorePicture({ view, layout, scope, pin }, signalling) {
+    if (this.view !== (view ?? 'main')) signalling.send({ type: 'view', name: this.view });
+    const mine = scope === 'me' ? { name: layout, pin: pin?.[0] ?? null } : null;
+    this.owedPicture = null;
+    if (!this.mine || (this.mine.name === mine?.name && this.mine.pin === mine?.pin)) return;
+    signalling.send(ownPicture(this.mine));
+    if (this.mine.pin) this.owedPicture = { ...this.mine, signalling };
+  }
+
+  /// A server pins those alone who are there: they come back one by one.
+  payPicture(signalling, people) {
+    const owed = this.owedPicture;
+    if (owed?.signalling !== signalling || !people.find(owed.pin)) return;
+    this.owedPicture = null;
+    signalling.send(ownPicture(owed));
+  }
+
+  /// These people come back one by one, which is no news.
+  expect(people) {
+    for (const { id } of people) this.expected.add(id);
+    clearTimeout(this.forgetting);
+    this.forgetting = setTimeout(() => this.expected.clear(), ALL_ARE_BACK);
+  }
+
+  lost({ attempt, wait, hasMoved }) {
+    if (hasMoved && !this.successor) this.emit('moving', { within: 0 });
+    if (hasMoved) this.hasMoved = true;
+    if (this.successor) {
+      // Its socket goes on alone, and comes back by itself.
+      this.changeOver(this.successor);
+      return this.emit('connection', 'moving');
+    }
+    if (this.connection) return this.emit('connection', attempt > 1 ? 'lost' : hasMoved ? 'moving' : 'reconnecting');
     if (this.isWaiting) return;
     if (wait && attempt <= PATIENCE) return this.emit('delayed', Math.ceil(wait));
     this.refuse({ code: wait ? 'busy' : 'unreachable' });
@@ -210,7 +377,7 @@ export class Call extends EventTarget {
   }
 
   leave() {
-    this.send({ type: 'leave' });
+    this.signalling.leave();
     this.end(null);
   }
 
@@ -218,6 +385,10 @@ export class Call extends EventTarget {
   end(reason, message) {
     this.listeners.abort();
     clearInterval(this.timer);
+    clearTimeout(this.forgetting);
+    this.endOld();
+    this.successor?.close();
+    this.successor = null;
     this.signalling.close();
     this.channel.close();
     this.connection?.close();
@@ -243,8 +414,9 @@ export class Call extends EventTarget {
     change();
     // A moderator has lowered it.
     if (hadHand && this.me && !this.me.hand && this.sending.hand) this.sending.toggleHand();
-    const joined = this.people.list.filter(person => !before.delete(person.id));
+    const joined = this.people.list.filter(person => !before.delete(person.id) && !this.expected.delete(person.id));
     if (!isQuiet && (joined.length || before.size)) this.emit('joins', { joined, left: [...before.values()] });
+    this.payPicture(this.signalling, this.people);
     this.emit('people');
   }
 
@@ -299,14 +471,15 @@ export class Call extends EventTarget {
 
   // ---- What the user wants
 
-  sendPresent() {
+  /// During a move both servers know it: some see the user by the one, some by the other.
+  sendPresent(...sockets) {
     const { screen, sound } = this.sending;
-    this.send({ type: 'present', on: Boolean(screen), ...(sound ? { audio: true } : {}) });
+    for (const each of sockets.length ? sockets : this.sockets) each.send({ type: 'present', on: Boolean(screen), ...(sound ? { audio: true } : {}) });
   }
 
-  sendState() {
+  sendState(...sockets) {
     const { audio, video, hand } = this.sending;
-    this.send({ type: 'state', audio, video, hand });
+    for (const each of sockets.length ? sockets : this.sockets) each.send({ type: 'state', audio, video, hand });
   }
 
   /// Sends a message to everyone, or to one participant.
@@ -352,10 +525,16 @@ export class Call extends EventTarget {
   }
 
   /// Chooses the view of this user: `name` with that participant first, or the room's view again.
-  ownPicture(name, pinned = null) { this.send({ type: 'layout', name, scope: 'me', pin: pinned ? [pinned] : [] }); }
+  ownPicture(name, pinned = null) {
+    this.owedPicture = null;
+    this.send(ownPicture({ name, pin: pinned }));
+  }
 
   /// Ends the user's own choice: the picture is as everyone sees it.
-  commonPicture() { this.send({ type: 'layout', scope: 'me' }); }
+  commonPicture() {
+    this.owedPicture = null;
+    this.send({ type: 'layout', scope: 'me' });
+  }
 
   /// Chooses the view of this user ('me') or of the room ('room').
   chooseLayout(name, scope) {
@@ -368,6 +547,8 @@ export class Call extends EventTarget {
     else this.ownPicture('speaker', id);
   }
 }
+
+const ownPicture = ({ name, pin }) => ({ type: 'layout', name, scope: 'me', pin: pin ? [pin] : [] });
 
 /// The address of a server's signalling socket.
 function socketAddress(server) {

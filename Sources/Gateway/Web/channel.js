@@ -20,18 +20,24 @@ export const REACTIONS = ['👍', '👏', '❤️', '😂', '😮', '🎉'];
 export class Channel {
   constructor(call) {
     this.call = call;
+    /// The data channel that sends, and those whose messages are taken: two while the call moves to another server.
+    this.channel = null;
+    this.heard = new Set();
     this.incoming = new Map();
     this.kept = [];
     this.reactions = [];
     this.isSending = false;
   }
 
-  open(pc) {
-    this.pc = pc;
-    const channel = this.channel = pc.createDataChannel(LABEL);
+  open(pc) { this.take(this.make(pc)); }
+
+  /// The data channel of a connection, whose messages are taken at once; `take` sends by it.
+  make(pc) {
+    const channel = pc.createDataChannel(LABEL);
+    this.heard.add(channel);
     channel.binaryType = 'arraybuffer';
     channel.onmessage = ({ data }) => {
-      if (channel !== this.channel) return;
+      if (!this.heard.has(channel)) return;
       if (typeof data === 'string') this.told(data);
       else this.part(new Uint8Array(data));
     };
@@ -41,10 +47,17 @@ export class Channel {
       for (const id of [...this.incoming.keys()]) this.drop(id);
       this.open(pc);
     };
+    return channel;
+  }
+
+  take(channel) {
+    this.channel = channel;
+    this.heard = new Set([channel]);
   }
 
   close() {
     this.channel = null;
+    this.heard.clear();
     for (const file of this.incoming.values()) clearTimeout(file.timer);
     this.incoming.clear();
     this.kept.splice(0).forEach(url => URL.revokeObjectURL(url));

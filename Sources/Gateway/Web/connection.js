@@ -3,7 +3,7 @@
 const RESTART_AFTER = 3000;
 const ANSWER_WITHIN = 6000;
 // The server reports the link once a second.
-const SILENCE_LIMIT = 8000;
+const SILENCE_LIMIT = 4000;
 // Bits per second of the camera while a screen is shared: its tile is small, and the screen needs the rest of the link.
 const CAMERA_BESIDE_SCREEN = 300_000;
 
@@ -13,10 +13,12 @@ const SAVING_RATE = 200_000;
 const SAVING_CAMERA = { maxBitrate: 150_000, scaleResolutionDownBy: 2 };
 
 export class Connection extends EventTarget {
-  /// `remote`: the stream that takes the tracks from the server.
-  constructor(signalling, iceServers, { audio, video, screen }, remote) {
+  constructor(signalling, iceServers, { audio, video, screen }) {
     super();
-    this.signalling = signalling;
+    /// The tracks from the server.
+    this.remote = new MediaStream();
+    /// The connection that will replace this one, and sends the same.
+    this.successor = null;
     /// full, less or audio.
     this.data = 'full';
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
@@ -26,12 +28,20 @@ export class Connection extends EventTarget {
     // Negotiated from the start, so that sharing a screen needs no offer.
     this.screen = this.pc.addTransceiver(screen ?? 'video', { direction: 'sendonly', streams: [new MediaStream()] });
     this.pc.ontrack = ({ track }) => {
-      remote.addTrack(track);
+      this.remote.addTrack(track);
       this.dispatchEvent(new Event('remote'));
     };
-    this.pc.onicecandidate = ({ candidate }) => signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null }, false);
+    this.pc.onicecandidate = ({ candidate }) => this.signalling.send({ type: 'candidate', candidate: candidate?.toJSON() ?? null }, false);
     this.pc.onconnectionstatechange = () => this.watch();
     this.onLine = () => this.watchForSilence();
+    this.use(signalling);
+  }
+
+  /// Signals by another socket from now on.
+  use(signalling) {
+    if (signalling === this.signalling) return;
+    this.signalling?.removeEventListener('line', this.onLine);
+    this.signalling = signalling;
     signalling.addEventListener('line', this.onLine);
   }
 
@@ -64,7 +74,7 @@ export class Connection extends EventTarget {
     this.data = data;
     this.video.direction = data === 'audio' ? 'sendonly' : 'sendrecv';
     await this.limitCamera();
-    await this.offer();
+    await Promise.all([this.offer(), this.successor?.saveData(data)]);
   }
 
   async limitCamera() {
@@ -100,29 +110,37 @@ export class Connection extends EventTarget {
     if (wasWaiting || !this.isConnected) await this.offer({ iceRestart: true });
   }
 
-  /// If media goes on while the server is silent, the socket is dead without an event: a NAT gave this machine another
-  /// address. Without a new socket the server would end the seat.
+  /// If media goes on while the server is silent, the socket may be dead without an event: a NAT gave this machine another
+  /// address, or the machine in between is gone. Without a new socket the server would end the seat.
   watchForSilence() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => { if (this.isConnected && this.signalling.joined) this.signalling.reopen(); }, SILENCE_LIMIT);
+    this.silence = setTimeout(() => { if (this.isConnected) this.signalling.doubt(); }, SILENCE_LIMIT);
   }
 
-  /// A failed path gets new ICE credentials; DTLS and the streams go on.
+  /// A failed path gets new ICE credentials; DTLS and the streams go on. What ended the path may have ended the server.
   watch() {
     const state = this.pc.connectionState;
     this.dispatchEvent(new CustomEvent('state', { detail: state }));
     clearTimeout(this.restart);
+    if (state === 'failed' || state === 'disconnected') this.signalling.doubt();
     if (state === 'failed') this.offer({ iceRestart: true });
     else if (state === 'disconnected') this.restart = setTimeout(() => this.offer({ iceRestart: true }), RESTART_AFTER);
   }
 
-  sendAudio(track) { return this.audio.sender.replaceTrack(track); }
+  sendAudio(track) { return Promise.all([this.audio.sender.replaceTrack(track), this.successor?.sendAudio(track)]); }
 
-  sendVideo(track) { return this.video.sender.replaceTrack(track); }
+  sendVideo(track) { return Promise.all([this.video.sender.replaceTrack(track), this.successor?.sendVideo(track)]); }
 
   async sendScreen(track) {
-    await this.screen.sender.replaceTrack(track);
+    await Promise.all([this.screen.sender.replaceTrack(track), this.successor?.sendScreen(track)]);
     await this.limitCamera();
+  }
+
+  /// What has come from the server: decoded pictures, and packets of audio.
+  async received() {
+    const entries = [...(await this.pc.getStats()).values()].filter(({ type }) => type === 'inbound-rtp');
+    const of = kind => entries.find(entry => entry.kind === kind);
+    return { pictures: of('video')?.framesDecoded ?? 0, packets: of('audio')?.packetsReceived ?? 0 };
   }
 
   close() {
