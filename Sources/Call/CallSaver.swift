@@ -18,8 +18,12 @@ final class CallSaver: Sendable {
         queue.async { [work] in work.value.append(frame) }
     }
 
-    func append(_ packet: ReceivedAudioPacket) {
-        queue.async { [work] in work.value.append(packet) }
+    /// - Parameter isFirst: the packet is the first of another connection, whose numbers begin anew.
+    func append(_ packet: ReceivedAudioPacket, isFirst: Bool = false) {
+        queue.async { [work] in
+            if isFirst { work.value.beginAudio() }
+            work.value.append(packet)
+        }
     }
 
     /// Closes the file and describes it.
@@ -45,6 +49,9 @@ private final class SaverWork {
     private var encoder: (any VideoEncoder)?
     private var order = AudioOrder()
     private let opus = try? OpusDecoder()
+    /// The times after which the next frame and the next samples may begin: those of another connection may be a bit
+    /// earlier than the last ones of the one before.
+    private var videoEnd = Int64.min, audioEnd = Int64.min
 
     init(file: String) {
         self.file = file
@@ -52,7 +59,8 @@ private final class SaverWork {
 
     func append(_ received: ReceivedVideoFrame) {
         var frame = received.frame
-        frame.timestamp = received.captureTime.ticks(at: 90_000)
+        frame.timestamp = max(received.captureTime.ticks(at: 90_000), videoEnd)
+        videoEnd = frame.timestamp + 1
         if frame.codec != .h264 {
             guard let again = transcode(frame) else { return }
             frame = again
@@ -73,9 +81,13 @@ private final class SaverWork {
             case .packet(let payload): try? opus.decode(payload, into: &samples)
             case .lost(let next): try? opus.decodeFEC(next, samples: 960, into: &samples)
             }
-            if !samples.isEmpty { recorder.append(audio: samples, timestamp: step.timestamp) }
+            guard !samples.isEmpty, step.timestamp >= audioEnd else { continue }
+            recorder.append(audio: samples, timestamp: step.timestamp)
+            audioEnd = step.timestamp
         }
     }
+
+    func beginAudio() { order = AudioOrder() }
 
     func end() -> MP4Recorder? {
         defer { recorder = nil }

@@ -87,12 +87,17 @@ public final class Fleet: Sendable {
 
     /// Creates the connection of participant `number` and returns its offer, with `codec` preferred, or `only` that
     /// codec.
+    ///
+    /// - Parameter hasOwnIdentity: the offer has a certificate that no other has, so that a server which had another
+    ///   connection in the same seat takes it for a new one.
     public func offer(
-        _ number: Int, codec: VideoCodec, only: Bool = false, onEvent: @escaping @Sendable (Event) -> Void
+        _ number: Int, codec: VideoCodec, only: Bool = false, hasOwnIdentity: Bool = false,
+        onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> String {
         let address = try bind(number)
         return try await onLoop { core in
-            try core.addLeg(number, at: address, codec: codec, only: only, onEvent: onEvent)
+            try core.addLeg(
+                number, at: address, codec: codec, only: only, hasOwnIdentity: hasOwnIdentity, onEvent: onEvent)
         }
     }
 

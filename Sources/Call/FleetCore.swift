@@ -18,12 +18,12 @@ final class FleetCore: MediaLoopDelegate {
     }
 
     func addLeg(
-        _ number: Int, at address: SocketAddress, codec: VideoCodec, only: Bool,
+        _ number: Int, at address: SocketAddress, codec: VideoCodec, only: Bool, hasOwnIdentity: Bool,
         onEvent: @escaping @Sendable (Fleet.Event) -> Void
     ) throws -> String {
         let now = MonotonicClock.now()
-        let identity = try self.identity ?? DTLSIdentity.generate()
-        self.identity = identity
+        let identity = try hasOwnIdentity ? DTLSIdentity.generate() : self.identity ?? DTLSIdentity.generate()
+        if !hasOwnIdentity { self.identity = identity }
         var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
         configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }

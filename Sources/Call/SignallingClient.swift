@@ -15,10 +15,13 @@ package struct SignallingClient {
     /// The messages that a headless participant handles: its seat, the SDP answer, the participants of the room, and
     /// why it was removed.
     enum Message: Equatable, Sendable {
-        case joined(id: String, RoomPeople.Update)
+        /// `isFresh`: the server has no media of this seat yet.
+        case joined(CallSession.Ticket, isFresh: Bool, RoomPeople.Update)
         case answer(String)
         case people(RoomPeople.Update)
         case left(reason: String)
+        /// The room moves to another server; this one ends the call within so many seconds.
+        case moving(within: Int)
         /// `retryAfter` is the number of seconds until a retry; nil where the server does not give one.
         case error(code: String, message: String, fatal: Bool, retryAfter: Int?)
         case other(String)
@@ -28,11 +31,16 @@ package struct SignallingClient {
             let text = { (key: String) in object[key] as? String ?? "" }
             switch text("type") {
             case "joined":
+                let you = object["you"] as? [String: Any]
+                let ticket = CallSession.Ticket(
+                    id: you?["id"] as? String ?? "",
+                    secret: (you?["resume"] as? [String: Any])?["secret"] as? String ?? "")
                 self = .joined(
-                    id: (object["you"] as? [String: Any])?["id"] as? String ?? "",
+                    ticket, isFresh: object["fresh"] as? Bool ?? false,
                     RoomPeople.Update(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
+            case "moving": self = .moving(within: object["within"] as? Int ?? Int(object["within"] as? Double ?? 1))
             case "error":
                 self = .error(
                     code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false,

@@ -7,7 +7,15 @@ struct CallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
         abstract: "Joins a room as one or many headless participants, for load tests, monitoring and trials.",
-        discussion: "Without files it sends a test pattern that flashes and beeps once a second.")
+        discussion: """
+            Without files it sends a test pattern that flashes and beeps once a second.
+
+            It keeps the call: it comes back for a minute after a lost connection or a dead server, in the same seat \
+            where the server gives it, and changes over to another server when its room moves. What it saves goes on \
+            in the same file, which stands still for as long as nothing came. Each event of its connections is one \
+            line on the standard error, with the time: lost, joined again, back, moving, moved; the last of each kind \
+            with the time without picture and without sound.
+            """)
 
     @Argument(help: "The server, e.g. http://localhost:8080.") var url: String
     @Option(help: "The room.") var room: String
@@ -34,7 +42,7 @@ struct CallCommand: AsyncParsableCommand {
             url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264,
             save: save,
             count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
-        let call = Task { try await CallRunner.run(options) { print($0) } }
+        let call = Task { try await CallRunner.run(options, report: Self.report, note: Self.note) }
         // A signal ends the call in order, so that the file is closed.
         let signals = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
@@ -51,5 +59,14 @@ struct CallCommand: AsyncParsableCommand {
             printError("\(error)")
             throw ExitCode(1)
         }
+    }
+
+    /// Writes a line that also a pipe gets at once.
+    private static func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
+    /// Writes an event with its time to the standard error: `2026-11-23T10:15:30.250Z Ada: moved: picture gap …`.
+    private static func note(_ line: String) {
+        let time = Date().formatted(.iso8601.dateTimeSeparator(.standard).time(includingFractionalSeconds: true))
+        printError("\(time) \(line)")
     }
 }

@@ -7,7 +7,7 @@ import Testing
 struct RoomPeopleTests {
     private func update(_ text: String) throws -> RoomPeople.Update {
         switch SignallingClient.Message(json: Data(text.utf8)) {
-        case .joined(_, let update), .people(let update): update
+        case .joined(_, _, let update), .people(let update): update
         default: throw CallError("not an update: \(text)")
         }
     }
