@@ -43,7 +43,9 @@ struct ConfigurationKey: Sendable {
 
 /// All keys of the settings.
 enum ConfigurationSchema {
-    static let keys: [ConfigurationKey] = [
+    static let keys: [ConfigurationKey] = serverKeys + clusterKeys
+
+    private static let serverKeys: [ConfigurationKey] = [
         ConfigurationKey("http.listen", \.http.listen, endpoint),
         ConfigurationKey("http.tls.certificate", \.http.tls.certificate, .text("the path of a PEM file")),
         ConfigurationKey("http.tls.key", \.http.tls.key, .text("the path of a PEM file")),
