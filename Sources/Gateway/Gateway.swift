@@ -18,6 +18,7 @@ public struct Gateway: Sendable {
 
     private let configuration: TesseraConfiguration
     private let logger: Logger
+    private let manager: ServiceManager
 
     /// The limit of draining: the process ends within 10 s after SIGTERM, and the last second is for closing
     /// connections.
@@ -28,6 +29,7 @@ public struct Gateway: Sendable {
     public init(_ configuration: TesseraConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
+        manager = ServiceManager(logger: logger)
     }
 
     /// Serves until the process is told to end by SIGTERM or SIGINT, then drains.
@@ -76,6 +78,7 @@ public struct Gateway: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
                 group.addTask { await waitAndDrain(signals, conference, webhooks, endpoints, lifecycle) }
+                if manager.watchdog != nil { group.addTask { await manager.tellAlive(conference.ask) } }
                 try await group.next()
                 group.cancelAll()
             }
@@ -146,9 +149,10 @@ public struct Gateway: Sendable {
                 // so that accepting never runs out of descriptors. Where the rest of the process uses them up, NIO
                 // waits a second and goes on.
                 availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
-            onServerRunning: { channel in
+            onServerRunning: { [manager] channel in
                 let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
                 Gateway.announce(listen, port: port, isSecure: tls != nil, families)
+                manager.tellReady()
             }, logger: logger)
     }
 
@@ -182,6 +186,7 @@ public struct Gateway: Sendable {
                         "Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
                     group.addTask {
                         let limit = MonotonicClock.now() + Gateway.drainLimit
+                        async let _ = manager.tellStopping(until: limit + .seconds(2))
                         await conference.drain(within: Gateway.drainLimit)
                         endpoints.drain()
                         let deliveryEnd = min(limit, MonotonicClock.now() + Gateway.deliveryLimit)

@@ -42,7 +42,7 @@ package final class AudioClock: Sendable {
     }
 
     /// Runs `work` on the thread before the next tick.
-    func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.post(work) }
+    package func execute(_ work: @escaping @Sendable (Rooms) -> Void) { inbox.post(work) }
 
     /// The thread's load, by which a new room chooses its thread: participants, and a little for a room that has none
     /// yet.

@@ -16,6 +16,8 @@ package final class VideoClock: Sendable {
 
     private struct State {
         var entries: [Entry] = []
+        /// Work for the thread's next turn.
+        var work: [@Sendable () -> Void] = []
         var isStopped = false
     }
 
@@ -50,6 +52,10 @@ package final class VideoClock: Sendable {
     func remove(_ room: String, except rates: Set<Int> = []) {
         state.withLock { $0.entries.removeAll { $0.room == room && !rates.contains($0.framesPerSecond) } }
     }
+
+    /// Runs `work` on the thread within `longestSleep`; drops it after `stop`.
+    package func execute(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.work.append(work) } }
+
     package func stop() { state.withLock { $0.isStopped = true } }
 
     package func start() {
@@ -62,8 +68,10 @@ package final class VideoClock: Sendable {
     package func run(at now: Instant) -> Instant? {
         let half = overload.level >= .halfRate
         var due: [(@Sendable (Instant) -> Void, Instant)] = []
+        var work: [@Sendable () -> Void] = []
         let wake: Instant? = state.withLock { state in
             if state.isStopped { return nil }
+            swap(&work, &state.work)
             var wake = now + Self.longestSleep
             for index in state.entries.indices {
                 let entry = state.entries[index]
@@ -83,6 +91,7 @@ package final class VideoClock: Sendable {
             }
             return wake
         }
+        for work in work { work() }
         for (tick, time) in due { tick(time) }
         return wake
     }
