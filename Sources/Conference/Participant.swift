@@ -35,14 +35,14 @@ public final class Participant: Sendable {
     public var preRoll: Duration { conference.configuration.recording.preRoll }
     /// What moderators have set about the room.
     public var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
-    /// Whether the room is about to be recorded because this participant is its first (`recording.start`).
+    /// Whether the room is about to be recorded: because this participant is its first (`recording.start`), or because it
+    /// was recorded where it comes from.
     public var startsRecording: Bool {
-        guard conference.configuration.recording.start == .onFirstJoin else { return false }
-        return slot {
-            $0.running.isEmpty && $0.pending.recordings.isEmpty && $0.room.members.count { !$0.isInput } == 1
-                && $0.room.member(id) != nil
-        }
-            ?? false
+        let startsWithFirst = conference.configuration.recording.start == .onFirstJoin
+        return slot { slot in
+            if !slot.pending.recordings.isEmpty { return true }
+            return startsWithFirst && slot.running.isEmpty && slot.room.isFirst(id)
+        } ?? false
     }
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
     public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }

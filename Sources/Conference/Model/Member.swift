@@ -41,6 +41,9 @@ struct Member: Hashable, Sendable {
     /// The identity in the token of the join.
     var externalID: String?
 
+    /// It came with its room from another server, or was away.
+    var isBack = false
+
     var isSpeaking = false
     /// The named view that it asked for; nil: none.
     var viewName: String?

@@ -167,6 +167,7 @@ struct Room: Sendable {
             hasSignalling: request.hasSignalling, endsWithMedia: request.endsWithMedia, roleIsProven: isProven,
             isNative: ticket.isNative)
         member.unrecordedBy = request.unrecordedBy
+        member.isBack = true
         if let seat { member.restore(seat) }
         members.insert(member, at: members.firstIndex { $0.joinOrder > order } ?? members.endIndex)
         noteEmptiness(at: now)
@@ -200,6 +201,12 @@ struct Room: Sendable {
     mutating func forgetSeats() {
         absent.clear()
         meetingID = RandomToken.make(16)
+    }
+
+    /// Whether a member is the first of its meeting, and alone: not where the meeting has begun at another server.
+    func isFirst(_ id: String) -> Bool {
+        guard let member = member(id), !member.isBack, absent.expected.isEmpty else { return false }
+        return members.count { !$0.isInput } == 1
     }
 
     /// Whether somebody is in the room: an input is nobody.

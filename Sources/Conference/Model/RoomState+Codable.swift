@@ -33,7 +33,7 @@ extension RoomState {
     public init(json bytes: [UInt8]) throws(BadRoomState) {
         guard bytes.count <= RoomState.maxBytes else { throw BadRoomState(description: "\(bytes.count) bytes") }
         do {
-            self = try RoomState.decoder.decode(RoomState.self, from: Data(bytes))
+            self = try JSONDecoder().decode(RoomState.self, from: Data(bytes))
         } catch let fault as BadRoomState {
             throw fault
         } catch {
@@ -41,18 +41,13 @@ extension RoomState {
         }
     }
 
+    /// Times are in seconds since 2001, as Foundation has them, which is exact.
     private static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .secondsSince1970
         return encoder
     }
 
-    private static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .secondsSince1970
-        return decoder
-    }
 }
 
 /// An element of a list of which the broken ones are left out.

@@ -113,8 +113,8 @@ final class SeatService: Sendable {
             chatChannel: request.chatChannel, media: request.media)
         registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
         joined.startsRecording =
-            configuration.recording.start == .onFirstJoin && slot.running.isEmpty && request.ticket == nil
-            && slot.pending.recordings.isEmpty && slot.room.members.count { !$0.isInput } == 1
+            configuration.recording.start == .onFirstJoin && slot.running.isEmpty && slot.pending.recordings.isEmpty
+            && slot.room.isFirst(id)
         return joined
     }
 

@@ -24,5 +24,6 @@ extension ConferenceConfiguration {
         publicURL = settings.http.publicURL
         limits = settings.limits.conference
         layoutsDirectory = settings.layouts.directory
+        if settings.cluster.isOn { seatSecrets = ClusterTickets(secret: settings.cluster.secret) }
     }
 }

@@ -65,6 +65,25 @@ struct RoomStateTests {
         #expect(throws: BadRoomState.self) { try RoomState(json: Array(text.utf8)) }
     }
 
+    @Test("is read or refused, whatever bytes of it are changed")
+    func changed() {
+        var random = SeededRandom(seed: 13)
+        let good = state().encoded()
+        var read = 0
+        for _ in 0..<3000 {
+            var bytes = good
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0..<40, using: &random)) }
+            guard let state = try? RoomState(json: bytes) else { continue }
+            read += 1
+            _ = try? state.settings.settings(on: RoomSettings()) { _ in true }
+            _ = AbsentSeats(state, until: .zero)
+        }
+        #expect(read > 100)
+    }
+
     @Test("is refused where it is too large, or nested without end")
     func large() {
         #expect(throws: BadRoomState.self) {

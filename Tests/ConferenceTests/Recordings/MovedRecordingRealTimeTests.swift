@@ -1,0 +1,69 @@
+import Basics
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Conference
+
+/// A room that is recorded and moves: complete at the one server, gone on with at the other.
+@Suite("Recordings of rooms that move", .serialized)
+struct MovedRecordingRealTimeTests {
+    private func withServer(_ secrets: TestSecrets, _ body: (Conference) async throws -> Void) async throws {
+        try await withConference(
+            {
+                $0.seatSecrets = secrets
+                ($0.rooms.settings.width, $0.rooms.settings.height) = (320, 180)
+                $0.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
+                $0.recording.start = .onFirstJoin
+            }, in: ScratchDirectory(isMade: false), body)
+    }
+
+    @Test("the next part of its series begins with the first media, with the same wish, by the same participant")
+    func series() async throws {
+        let secrets = TestSecrets()
+        try await withServer(secrets) { a in
+            try await withServer(secrets) { b in
+                var request = JoinRequest(room: "r", name: "Ann")
+                (request.isNative, request.roleIsProven) = (true, false)
+                let ann = try a.join(request) { _ in }
+                #expect(await eventually { a.room("r")?.recordings.count == 1 })
+                let own = try await a.recordingService.start("r", RecordingWish(audioOnly: true), by: ann.id)
+                try a.pauseRecording(own.id)
+                let usual = try #require(a.room("r")?.recordings.first)
+                #expect(usual.series == usual.id && usual.partOfSeries == 1)
+
+                let state = try #require(a.state(of: "r"))
+                try await a.beginMove("r", within: .seconds(30))
+                // There was no media, so they have failed; but they are complete.
+                #expect(a.room("r")?.recordings.isEmpty == true)
+                for id in [usual.id, own.id] { #expect(a.recording(id).map { $0.state == .failed } == true) }
+
+                try b.restore(RoomState(json: state.encoded()))
+                let back = try b.resume(id: ann.id, secret: ann.resumeSecret) { _ in }
+                #expect(back.startsRecording, "who is back is told that the recording goes on")
+                try await Task.sleep(for: .milliseconds(500))
+                #expect(b.room("r")?.recordings.isEmpty == true, "there is nothing to record yet")
+
+                let client = try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500)
+                defer { client.stop() }
+                try await client.call { try await back.offer($0) }
+                #expect(await eventually { b.room("r")?.recordings.count == 2 })
+                let parts = Dictionary(
+                    (b.room("r")?.recordings ?? []).map { ($0.series, $0) }
+                ) { first, _ in first }
+                #expect(Set(parts.keys) == [usual.id, own.id])
+                #expect(parts.values.allSatisfy { $0.partOfSeries == 2 && $0.id != $0.series })
+                #expect(parts[own.id]?.audioOnly == true && parts[usual.id]?.audioOnly == false)
+                #expect(await eventually { b.room("r")?.recordings.first { $0.audioOnly }?.state == .paused })
+                #expect(b.registry["r"]?.read { $0.recording(parts[own.id]?.id ?? "")?.startedBy } == ann.id)
+
+                // The next move has the third part, and the list on the disk knows the second.
+                let id = try #require(parts[usual.id]?.id)
+                #expect(b.state(of: "r")?.recordings.map(\.part) == [2, 2])
+                #expect(await eventually { client.seen.frames > 10 })
+                #expect(try await b.stopRecording(id).state == .finished)
+                #expect(b.recordings().first { $0.id == id }?.series == usual.id)
+            }
+        }
+    }
+}
