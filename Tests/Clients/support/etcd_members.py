@@ -15,7 +15,7 @@ from pathlib import Path
 from support.pages_of_docs import blocks, shell
 from support.server import ROOT, free_port
 
-ROOT_PASSWORD, PASSWORD = "the password of root", "the password of tessera"
+ROOT_PASSWORD, PASSWORD = "the-password-of-root", "the-password-of-tessera"
 
 
 class EtcdMembers:
@@ -101,7 +101,7 @@ class EtcdMembers:
             shell(self.local(certificates))
             self.start(1, 2, 3)
             self.until_healthy()
-            users = users.replace("ROOT_PASSWORD=...", f"ROOT_PASSWORD='{ROOT_PASSWORD}'").replace("TESSERA_PASSWORD=...", f"TESSERA_PASSWORD='{PASSWORD}'")
+            users = users.replace("ROOT_PASSWORD=...", f"ROOT_PASSWORD={ROOT_PASSWORD}").replace("TESSERA_PASSWORD=...", f"TESSERA_PASSWORD={PASSWORD}")
             # Twice, as somebody does who is not sure that it ran.
             shell(self.local(users) * 2)
         except BaseException:

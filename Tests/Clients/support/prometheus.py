@@ -1,6 +1,7 @@
 """A real Prometheus (Debian's package) for one test, with the configuration of scripts/deploy, and always ended with the test."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -13,6 +14,12 @@ from support.server import ROOT, free_port
 
 DEPLOY = ROOT / "scripts" / "deploy"
 RULES = DEPLOY / "prometheus" / "tessera.rules.yml"
+
+# Panels that only a cluster has data for: test_deploy.py has one.
+IN_CLUSTERS = {("tessera-overview.json", title) for title in (
+    "Standing of nodes", "Nodes in the cluster", "Rooms owned", "Lease margin", "Placements", "Errors of the store", "Passed on to other nodes",
+    "Open pipes",
+)}
 
 
 class Prometheus:
@@ -88,3 +95,23 @@ def panels(board):
 def selectors(expression):
     """The series that an expression reads: names with their matchers."""
     return re.findall(r"\b((?:(?:tessera|process)_\w+|up\b)(?:\{[^}]*\})?)", re.sub(r"\{\{.*?\}\}", "", expression))
+
+
+def check_queries(prometheus, without=(), only=None):
+    """Runs every query of every panel, and requires data of all but those `without`: (file name, title). `only`: of these alone. Returns how many."""
+    values = {"$__rate_interval": "5s", "$instance": ".*", "$room": "call"}
+    count = 0
+    for name, board in dashboards().items():
+        for panel in panels(board):
+            for target in panel["targets"]:
+                expression = target["expr"]
+                for variable, value in values.items():
+                    expression = expression.replace(variable, value)
+                found = prometheus.query(expression)
+                count += 1
+                where = (name, panel["title"])
+                if where in without or (only is not None and where not in only):
+                    continue
+                assert found, f"{name}: {panel['title']}: no data for {expression}"
+                assert not any(math.isnan(value) or math.isinf(value) for _, value in found), f"{name}: {panel['title']}: {found} for {expression}"
+    return count

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import re
 import shutil
 import signal
@@ -12,7 +11,7 @@ import time
 import pytest
 from websockets.sync.client import connect
 
-from support.prometheus import DEPLOY, RULES, Prometheus, dashboards, panels, promtool, selectors
+from support.prometheus import DEPLOY, IN_CLUSTERS, RULES, Prometheus, check_queries, dashboards, panels, promtool, selectors
 from support.server import PROGRAM, ROOT, Server, free_port
 
 TOKEN = "the administrator of this server"
@@ -30,11 +29,6 @@ NO_SERIES = {
     "up": "there is no etcd here",
     **{f"tessera_cluster_{name}": "the server is alone; test_deploy.py has a cluster" for name in (
         "state", "nodes", "lease_margin_seconds", "placements_total", "store_errors_total", "proxied_total")},
-}
-# Panels that only a cluster has data for: test_deploy.py.
-IN_CLUSTERS = {
-    "Standing of nodes", "Nodes in the cluster", "Rooms owned", "Lease margin", "Placements", "Errors of the store", "Passed on to other nodes",
-    "Open pipes",
 }
 
 
@@ -127,25 +121,6 @@ class Call:
                 process.wait()
 
 
-def check_queries(prometheus, left_out=frozenset(IN_CLUSTERS), only=None):
-    """Runs every query of every panel. Returns how many."""
-    values = {"$__rate_interval": "5s", "$instance": ".*", "$room": "call"}
-    count = 0
-    for name, board in dashboards().items():
-        for panel in panels(board):
-            for target in panel["targets"]:
-                expression = target["expr"]
-                for variable, value in values.items():
-                    expression = expression.replace(variable, value)
-                found = prometheus.query(expression)
-                count += 1
-                if (name, panel["title"]) in NO_DATA or panel["title"] in left_out or (only and panel["title"] not in only):
-                    continue
-                assert found, f"{name}: {panel['title']}: no data for {expression}"
-                assert not any(math.isnan(value) or math.isinf(value) for _, value in found), f"{name}: {panel['title']}: {found} for {expression}"
-    return count
-
-
 def check_alerts(prometheus):
     """Every alert is evaluated, none of this good call fires but those that it is for, and all series that they read exist."""
     groups = prometheus.ask("rules")["groups"]
@@ -182,7 +157,7 @@ def test_prometheus_reads_a_call_and_every_query_has_data(tmp_path):
             prometheus.until('sum(rate(tessera_picture_delay_seconds_count{part="total"}[5s])) > 5', 20, "pictures that leave")
             prometheus.until('min_over_time(tessera_room_audio_video_offset_seconds{room="call", over="mean"}[2s])', 20, "lips")
 
-            assert check_queries(prometheus) > 70
+            assert check_queries(prometheus, {*NO_DATA, *IN_CLUSTERS}) > 70
             check_alerts(prometheus)
             check_figures(prometheus)
             check_page(server)
