@@ -55,7 +55,8 @@ class EtcdMembers:
         # As systemd reads it: names, values, comments, and nothing that a shell would expand.
         lines = [line for line in text.splitlines() if line and not line.startswith("#")]
         assert all(re.fullmatch(r"ETCD_\w+=[^\s\"'$]+", line) for line in lines), lines
-        return dict(line.split("=", 1) for line in lines)
+        # Each command of etcdctl begins with a check of the password, which is slow on purpose.
+        return dict(line.split("=", 1) for line in lines) | {"ETCD_BCRYPT_COST": "4"}
 
     def start(self, *numbers, state="new"):
         for number in numbers:

@@ -46,7 +46,7 @@ def seconds(text):
 
 def test_etcd_takes_the_keys_of_tessera_from_its_user_and_nothing_from_others():
     needs("etcd", "etcdctl", "openssl")
-    with EtcdMembers(quota=16 << 20) as etcd:
+    with EtcdMembers(quota=6 << 20) as etcd:
         key, other = (base64.b64encode(name).decode() for name in (b"/tessera/1/nodes/n1", b"/tessera/2/x"))
         status, answer = etcd.ask("/v3/auth/authenticate", {"name": "tessera", "password": PASSWORD})
         assert status == 200, answer
@@ -145,7 +145,7 @@ def test_the_commands_of_the_runbook_work_at_a_server(tmp_path):
                 finished = server.json("POST", f"/api/recordings/{recording['id']}/stop", {})["id"]
                 variables = {"NODE": server.url, "TOKEN": TOKEN, "ROOM": "call"}
                 count = 0
-                for heading, commands in rest:
+                for _heading, commands in rest:
                     if commands.startswith(AS_ROOT) or "etcdctl" in commands or CLUSTER.search(commands):
                         continue
                     shell(prelude[1] + commands, **variables, ID=finished)
