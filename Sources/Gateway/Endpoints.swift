@@ -12,7 +12,12 @@ struct Endpoints: Sendable {
     let responder: GatewayResponder
     let signalling: SignallingEndpoint
     let whip: WHIPEndpoint
+    /// Those of the public listener.
     let webSocketEndpoints: [WebSocketEndpoint]
+    /// The same as they serve clients of rooms that are here.
+    private let ownEndpoints: [WebSocketEndpoint]
+    /// nil: there is no cluster.
+    let cluster: ClusterFront?
     /// The endpoints of other families of clients.
     let families: [any FamilyEndpoint]
 
@@ -22,7 +27,8 @@ struct Endpoints: Sendable {
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
-        tracer: JoinTracer? = nil, assets: WebAssets = .builtIn, usesTLS: Bool, certificateExpiry: Date? = nil,
+        tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, assets: WebAssets = .builtIn, usesTLS: Bool,
+        certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
         let auth = configuration.auth
@@ -46,12 +52,14 @@ struct Endpoints: Sendable {
             allowsLegacyDTLS: configuration.doors.legacyDTLS)
         let signalling = SignallingEndpoint(
             joins, iceServers: iceServers, statistics: statistics, limits: configuration.limits, logger: logger)
-        whip = WHIPEndpoint(joins, iceServers: iceServers, sdpLimit: configuration.limits.sdpBytes)
+        whip = WHIPEndpoint(
+            joins, iceServers: iceServers, sdpLimit: configuration.limits.sdpBytes,
+            node: cluster?.directory.here.id)
 
         let families = Endpoints.families(
             FamilyServices(
                 joins: joins, iceServers: iceServers, statistics: statistics, configuration: configuration,
-                logger: logger))
+                cluster: cluster, logger: logger))
 
         var table = RouteTable()
         table.addPages(assets, frames: FramePolicy(configuration.http.frameAncestors))
@@ -66,6 +74,7 @@ struct Endpoints: Sendable {
             return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
                 + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])
+                + (cluster.map { $0.metrics.samples(pipes: $0.pipes.count) } ?? [])
         }
         table.addRooms(conference, limits: limits, policy: access)
         let downloads = Places(budget.downloads)
@@ -91,16 +100,25 @@ struct Endpoints: Sendable {
         let native = WebSocketEndpoint(
             pattern: .path("/signal"), maxMessageBytes: configuration.limits.messageBytes,
             oversized: { String(buffer: ServerMessage.error($0 ? inside : outside, fatal: true).bytes) },
+            placement: .byMessage(.creates) { ClientMessage.room(joinedBy: $0) },
+            refusal: { ServerMessage.error($0, fatal: false).bytes },
             serve: { await signalling.serve($0) })
         let others = families.flatMap(\.webSocketEndpoints)
         // A path of its own comes before a room's.
-        webSocketEndpoints = [native] + others.filter { $0.pattern != .room } + others.filter { $0.pattern == .room }
+        ownEndpoints = [native] + others.filter { $0.pattern != .room } + others.filter { $0.pattern == .room }
+        webSocketEndpoints = ownEndpoints.map { own in
+            guard let cluster else { return own }
+            var front = own
+            front.serve = { await SocketRelay($0, own, cluster).run() }
+            return front
+        }
+        self.cluster = cluster
         self.families = families
         responder = GatewayResponder(
             table: table, rules: rules,
             access: access, limits: limits,
             largeBodies: largeBodies,
-            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger))
+            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger), front: cluster)
     }
 
     /// The endpoints that `doors` turns on.
@@ -113,6 +131,17 @@ struct Endpoints: Sendable {
             doors.socketIO ? SocketIOEndpoint(services) : nil,
         ]
         return families.compactMap { $0 }
+    }
+
+    /// Those of the internal listener.
+    var nodeEndpoints: [WebSocketEndpoint] {
+        guard let cluster else { return [] }
+        let all = ownEndpoints.map { own in
+            var owned = own
+            owned.serve = { await OwnedSocket(front: cluster, endpoint: own).serve($0) }
+            return owned
+        }
+        return rawTCP == nil ? all : [RawTCPFromNode.endpoint] + all
     }
 
     /// The endpoint of `doors.rawTCP`, which has a listening socket of its own.

@@ -53,6 +53,8 @@ extension RouteTable {
         at path: String, _ route: AvatarRoute, set: @escaping @Sendable (RouteRequest, [UInt8]?) async throws -> Void,
         get: @escaping @Sendable (RouteRequest) async throws -> Response
     ) {
+        // Stored avatars are needed wherever their holders join.
+        let placement: Placement? = path.contains("{room}") ? nil : .byAll
         add(
             Route(
                 .put, path, route.writes,
@@ -61,7 +63,7 @@ extension RouteTable {
                     body: ("image/*", ["type": "string", "contentMediaType": "image/*"]),
                     answers: [.empty(204, "Taken: a PNG or JPEG file of at most 1 MiB and 16 megapixels.")],
                     failures: route.failures + [413, 415, 429, 500, 503]),
-                bodyLimit: Avatars.maxBytes
+                bodyLimit: Avatars.maxBytes, placement: placement
             ) { asked in
                 try await set(asked, try await asked.body(upTo: Avatars.maxBytes))
                 return Response(status: .noContent)
@@ -78,7 +80,8 @@ extension RouteTable {
                 .delete, path, route.writes,
                 RouteDescription(
                     tag: "participants", summary: route.delete, answers: [.empty(204, "Gone, or there was none.")],
-                    failures: route.failures + [503])
+                    failures: route.failures + [503]),
+                placement: placement
             ) { asked in
                 try await set(asked, nil)
                 return Response(status: .noContent)

@@ -31,7 +31,8 @@ extension RouteTable {
                 RouteDescription(
                     tag: "events", summary: "What happens in all rooms, as it happens",
                     parameters: [.query("room", "Only events of this room.")] + parameters, answers: [answer],
-                    failures: [400])
+                    failures: [400]),
+                placement: .events
             ) { asked in
                 let room = asked.query("room")
                 if let room, !Names.isRoom(room) { throw APIError.badRequest("room: \(Names.roomRule)") }
@@ -76,7 +77,10 @@ private struct EventSource: Sendable {
         }
         let stream = EventStream(
             bus: conference.events, filter: filter,
-            last: (asked.headers[.lastEventID] ?? asked.query("lastEventId")).flatMap { EventID($0) },
+            // In a cluster the id names the last event of every node.
+            last: (asked.headers[.lastEventID] ?? asked.query("lastEventId")).flatMap {
+                EventID($0) ?? EventCursor($0).id(in: conference.events.epoch)
+            },
             mayReadPrivate: { await policy.readsPrivate(asked) }, state: state,
             mayReadRecordings: { (try? await policy.check(.recordings, asked)) != nil })
         return Response(
@@ -103,6 +107,6 @@ enum EventReaders {
 }
 
 extension HTTPField.Name {
-    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .accept
+    static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .accept
     fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .accept
 }

@@ -25,7 +25,8 @@ extension RouteTable {
                     tag: "layouts", summary: "Adds or replaces a layout, after the same checks as a file's",
                     body: ("application/json", ["type": "object", "description": "As layouts/schema.json says."]),
                     answers: [.json("Replaced.", Schema.ref("Layout")), .json(201, "Added.", Schema.ref("Layout"))],
-                    failures: [400, 413, 422])
+                    failures: [400, 413, 422]),
+                placement: .byAll
             ) { asked in
                 let name = try asked.layoutName()
                 let body = try await asked.body(upTo: RouteTable.maxLayoutBytes)
@@ -40,7 +41,8 @@ extension RouteTable {
                 .delete, "/api/layouts/{name}", .admin,
                 RouteDescription(
                     tag: "layouts", summary: "Removes a layout", answers: [.empty(204, "Removed.")],
-                    failures: [400, 404, 409])
+                    failures: [400, 404, 409]),
+                placement: .byAll
             ) { asked in
                 try conference.deleteLayout(try asked.layoutName())
                 return Response(status: .noContent)

@@ -37,7 +37,8 @@ extension RouteTable {
                     answers: [
                         .file("The picture, as JPEG, PNG, GIF or WebP.", "image/*"),
                         .file(206, "The range.", "image/*"), .empty(304, "Unchanged."),
-                    ], failures: [404, 416, 503])
+                    ], failures: [404, 416, 503]),
+                placement: .node("picture")
             ) { asked in
                 let id = asked.parameter("picture")
                 let path = try conference.picturePath(id)

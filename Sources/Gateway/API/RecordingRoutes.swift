@@ -52,11 +52,13 @@ extension RouteTable {
                         ),
                     ],
                     answers: [.json("The list, the newest first.", Schema.list(of: Schema.ref("Recording")))],
-                    failures: [400])
+                    failures: [400]),
+                placement: .everywhere(.recordings)
             ) { asked in
                 let limit =
                     try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce)
                     ?? Conference.recordingsAtOnce
+                if let part = try conference.recordings(forNode: asked, limit: limit) { return .json(.array(part)) }
                 let before = asked.query("before")
                 if let before, conference.recording(before) == nil {
                     throw APIError.badRequest(
@@ -67,7 +69,8 @@ extension RouteTable {
         add(
             Route(
                 .get, "/api/recordings/{id}", .recordings,
-                RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404])
+                RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404]),
+                placement: .node("id")
             ) { asked in .json(try conference.known(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
@@ -75,7 +78,8 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "Pauses or resumes a recording",
                     body: ("application/json", Schema.ref("RecordingChange")), answers: [one],
-                    failures: [400, 404, 409])
+                    failures: [400, 404, 409]),
+                placement: .node("id")
             ) { asked in
                 let id = asked.parameter("id")
                 switch try await asked.object(keys: ["state"]).text("state") {
@@ -89,7 +93,8 @@ extension RouteTable {
                 .post, "/api/recordings/{id}/stop", .admin,
                 RouteDescription(
                     tag: "recordings", summary: "Finishes a recording; answers once its file is complete",
-                    answers: [one], failures: [404, 409])
+                    answers: [one], failures: [404, 409]),
+                placement: .node("id")
             ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
@@ -97,7 +102,8 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings", summary: "Sets a mark in a running recording, which becomes a chapter",
                     body: ("application/json", Schema.ref("Mark")), answers: [.empty(204, "Set.")],
-                    failures: [400, 404, 409, 429])
+                    failures: [400, 404, 409, 429]),
+                placement: .node("id")
             ) { asked in
                 guard let text = try await asked.object(keys: ["text"]).text("text") else {
                     throw APIError.badRequest("text: the title of the chapter")
@@ -111,7 +117,8 @@ extension RouteTable {
                 RouteDescription(
                     tag: "recordings",
                     summary: "Delivers a complete recording by recording.onFinished, once more or at once",
-                    answers: [.json(202, "It waits for its turn.", Schema.ref("Recording"))], failures: [404, 409, 503])
+                    answers: [.json(202, "It waits for its turn.", Schema.ref("Recording"))], failures: [404, 409, 503]),
+                placement: .node("id")
             ) { asked in
                 .json(try await conference.deliverRecording(asked.parameter("id")).jsonForReaders, status: .accepted)
             })
@@ -123,7 +130,8 @@ extension RouteTable {
                     tag: "recordings", summary: "Makes a link to the MP4 that works without a token until it ends",
                     body: ("application/json", Schema.ref("LinkWish")),
                     answers: [.json(201, "The link; &part=2 opens the second file.", Schema.ref("Link"))],
-                    failures: [400, 404])
+                    failures: [400, 404]),
+                placement: .node("id")
             ) { asked in
                 let seconds = try await asked.object(keys: ["seconds"]).integer("seconds") ?? RecordingLinks.defaultLife
                 guard (1...RecordingLinks.maxLife).contains(seconds) else {
@@ -154,7 +162,8 @@ extension RouteTable {
                         .file("The file.", "video/mp4"), .file(206, "The range.", "video/mp4"),
                         .empty(304, "Unchanged."),
                     ],
-                    failures: [400, 404, 416, 503])
+                    failures: [400, 404, 416, 503]),
+                placement: .node("id")
             ) { asked in
                 let part = try asked.wholeNumber("part", in: 1...maxParts) ?? 1
                 let track = try asked.wholeNumber("track", in: 1...maxTracks)
@@ -184,7 +193,8 @@ extension RouteTable {
                         .query(
                             "format", "`vtt`: a WebVTT with the names of who speaks.", Schema.choice(["json", "vtt"]))
                     ] + signedLink,
-                    answers: [.json("The timeline.", Schema.ref("Timeline"))], failures: [400, 404, 503])
+                    answers: [.json("The timeline.", Schema.ref("Timeline"))], failures: [400, 404, 503]),
+                placement: .node("id")
             ) { asked in
                 let format = asked.query("format") ?? "json"
                 guard ["json", "vtt"].contains(format) else { throw APIError.badRequest("format: json or vtt") }

@@ -12,7 +12,8 @@ extension RouteTable {
                 .get, "/api/rooms", .reader,
                 RouteDescription(
                     tag: "rooms", summary: "All rooms",
-                    answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))])
+                    answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))]),
+                placement: .everywhere(.rooms)
             ) { _ in .json(.array(conference.rooms().map(\.summary))) })
         add(
             Route(
@@ -35,7 +36,8 @@ extension RouteTable {
                     tag: "rooms", summary: "Creates a room, or changes one",
                     body: ("application/json", Schema.ref("RoomSettings")),
                     answers: [.json("Changed.", Schema.ref("Room")), .json(201, "Created.", Schema.ref("Room"))],
-                    failures: [400, 409, 413, 503])
+                    failures: [400, 409, 413, 503]),
+                placement: .room("room", .creates)
             ) { asked in
                 let room = try asked.room()
                 let change = try RoomSettingsChange(try await asked.object(keys: RoomSettingsChange.keys))

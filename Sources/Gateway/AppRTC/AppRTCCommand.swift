@@ -39,3 +39,11 @@ enum AppRTCCommand: Sendable, Equatable {
         }
     }
 }
+
+extension AppRTCCommand {
+    /// The room that a message registers for; nil for every other message.
+    static func room(in bytes: [UInt8]) -> String? {
+        guard case .register(let room, _)? = try? AppRTCCommand(bytes, isRegistered: false) else { return nil }
+        return AppRTCRoomName(room).room
+    }
+}

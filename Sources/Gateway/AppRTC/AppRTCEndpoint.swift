@@ -14,6 +14,8 @@ final class AppRTCEndpoint: FamilyEndpoint {
     private let joins: JoinService
     private let iceServers: ICEServers
     private let limits: TesseraConfiguration.Limits
+    /// Whether addresses name their room, by which any node finds its owner.
+    private let namesRooms: Bool
     /// The Android app sends this origin, whatever its server is. No other page has it: the site is shut down.
     static let appOrigins = Set([WebOrigin("https://appr.tc")].compactMap { $0 })
 
@@ -24,6 +26,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
         joins = services.joins
         iceServers = services.iceServers
         limits = services.configuration.limits
+        namesRooms = services.cluster != nil
     }
 
     // MARK: The endpoint among others
@@ -35,6 +38,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
             WebSocketEndpoint(
                 pattern: .path("/ws"), appOrigins: Self.appOrigins, maxMessageBytes: limits.messageBytes,
                 oversized: { _ in String(buffer: AppRTCFrame.error(.unreadable("too long")).buffer) },
+                placement: .byMessage(.reads) { AppRTCCommand.room(in: $0.bytes) },
                 serve: { [self] in await serve($0) })
         ]
     }
@@ -62,14 +66,15 @@ final class AppRTCEndpoint: FamilyEndpoint {
     // MARK: The room server
 
     /// `GET /params`: the iOS app asks for these before it joins.
-    func parameters(_ asked: RouteRequest) -> Response { .json(parameters(asked, key: "").json) }
+    func parameters(_ asked: RouteRequest) -> Response { .json(parameters(asked, key: "", room: nil).json) }
 
-    private func parameters(_ asked: RouteRequest, key: String) -> AppRTCParameters {
+    private func parameters(_ asked: RouteRequest, key: String, room: String?) -> AppRTCParameters {
         let address = asked.publicAddress
+        let place = room.map { "&room=\(PublicAddress.segment($0))" } ?? ""
         return AppRTCParameters(
             addresses: AppRTCParameters.Addresses(
                 webSocket: address.webSocket("/ws"), post: address.http("/collider"),
-                iceServers: address.http("/v1alpha/iceconfig?key=\(key)")),
+                iceServers: address.http("/v1alpha/iceconfig?key=\(key)\(place)")),
             switches: AppRTCParameters.Switches(
                 relaysOnly: asked.query("it") == "relay",
                 turnTransport: asked.query("tt").flatMap { ["udp", "tcp"].contains($0) ? $0 : nil } ?? "",
@@ -101,7 +106,8 @@ final class AppRTCEndpoint: FamilyEndpoint {
             clients.remove(client)
             throw error
         }
-        return parameters(asked, key: "\(client.id)-\(client.secret)").joined(
+        let key = "\(client.id)-\(client.secret)"
+        return parameters(asked, key: key, room: namesRooms ? name.room : nil).joined(
             AppRTCParameters.Client(id: client.id, room: name.text, link: link(to: name.room, asked)))
     }
 

@@ -20,23 +20,30 @@ extension RouteTable {
         add(
             .post, "/join/{room}", "AppRTC: joins a room",
             [.query("name", "The name to show."), .query("token", "In mode `token`: the token.")] + switches,
-            answer: result
+            answer: result, placement: .appRTCRoom(.creates)
         ) { asked in await endpoint.join(asked) }
-        add(.post, "/message/{room}/{client}", "AppRTC: an offer, a candidate, or bye", body: message, answer: result) {
-            asked in await endpoint.message(asked)
+        let atRoom = Placement.appRTCRoom(.reads)
+        add(
+            .post, "/message/{room}/{client}", "AppRTC: an offer, a candidate, or bye", body: message, answer: result,
+            placement: atRoom
+        ) { asked in await endpoint.message(asked) }
+        add(.post, "/leave/{room}/{client}", "AppRTC: ends the call", placement: atRoom) { asked in
+            endpoint.leave(asked)
         }
-        add(.post, "/leave/{room}/{client}", "AppRTC: ends the call") { asked in endpoint.leave(asked) }
         add(
             .post, "/v1alpha/iceconfig", "AppRTC: the STUN and TURN servers",
             [
                 .query("key", "The key in the `ice_server_url` of a join."),
                 .query("token", "In mode `token`, without a key: a token for `room`."), .query("room", "A room."),
-            ], answer: Schema.object([:])
+            ], answer: Schema.object([:]), placement: .roomInQuery("room")
         ) { asked in await endpoint.iceServers(asked) }
-        add(.post, "/collider/{room}/{client}", "AppRTC: a message, without the WebSocket", body: message) { asked in
-            await endpoint.post(asked)
+        add(
+            .post, "/collider/{room}/{client}", "AppRTC: a message, without the WebSocket", body: message,
+            placement: atRoom
+        ) { asked in await endpoint.post(asked) }
+        add(.delete, "/collider/{room}/{client}", "AppRTC: ends the call", placement: atRoom) { asked in
+            endpoint.delete(asked)
         }
-        add(.delete, "/collider/{room}/{client}", "AppRTC: ends the call") { asked in endpoint.delete(asked) }
         add(
             Route(
                 .get, "/ws", .endpoint,
@@ -56,11 +63,14 @@ extension RouteTable {
     private mutating func add(
         _ method: HTTPRequest.Method, _ path: String, _ summary: String,
         _ parameters: [RouteDescription.Parameter] = [], body: (type: String, schema: JSONValue)? = nil,
-        answer: JSONValue? = nil, handler: @escaping Route.Handler
+        answer: JSONValue? = nil, placement: Placement = .here, handler: @escaping Route.Handler
     ) {
         let description = RouteDescription(
             tag: "doors", summary: summary, parameters: parameters, body: body,
             answers: [answer.map { .json("The result; errors too.", $0) } ?? .empty(200, "Done.")])
-        add(Route(method, path, .endpoint, description, appOrigins: AppRTCEndpoint.appOrigins, handler: handler))
+        add(
+            Route(
+                method, path, .endpoint, description, appOrigins: AppRTCEndpoint.appOrigins, placement: placement,
+                handler: handler))
     }
 }

@@ -15,6 +15,8 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         case webSocket(
             NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, WebSocketEndpoint, WebSocketConnection.Handshake)
         case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
+        /// A raw TCP client's bytes, which another node of the cluster passes on.
+        case bytes(RawTCPFromNode)
     }
 
     struct Value: ServerChildChannelValue {
@@ -31,6 +33,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     let largeBodies: LargeBodies
     /// For the limits of bodies.
     let table: RouteTable
+    /// Of the internal listener: what lets nodes in. nil: clients connect.
+    var nodes: NodeGate?
+    /// Serves raw TCP clients of other nodes.
+    var rawTCP: (@Sendable (RawTCPFromNode) async -> Void)?
 
     /// Bytes of one read, which are parsed at once: in memory the smallest requests take eight times as much, the
     /// smallest frames twenty times. A large offer or body takes a few reads.
@@ -57,10 +63,10 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                 try options.setOption(.maxMessagesPerRead, value: 1)
                 try options.setOption(.socketOption(.so_rcvbuf), value: GatewayChannel.receiveBuffer)
             }
-            let admission = WebSocketAdmission(endpoints: endpoints, rules: rules)
+            let admission = WebSocketAdmission(endpoints: endpoints, rules: rules, nodes: nodes)
             let connection = ConnectionGuard(ticket, wait: isTLS ? .tls : .head)
             let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
-            let upgrader = EndpointUpgrader<Spoken> { [largeBodies] channel, head in
+            let upgrader = EndpointUpgrader<Spoken> { [largeBodies, rules, nodes] channel, head in
                 guard let (endpoint, source) = admission.admit(head, channel) else { return nil }
                 return NIOTypedWebSocketServerUpgrader<Spoken>(
                     maxFrameSize: endpoint.maxMessageBytes, enableAutomaticErrorHandling: false,
@@ -72,15 +78,28 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                             connection.expect(.nothing)
                             connection.allow(bytes: ConnectionGuard.outsideBytes)
                             connection.limitMessages { largeBodies.take(source.client) }
-                            return try GatewayChannel.serve(endpoint, channel, connection, source, head, ticket)
+                            let address = rules.publicAddress(for: source)
+                            return try GatewayChannel.serve(
+                                endpoint, channel, connection, ticket,
+                                WebSocketConnection.Handshake(
+                                    uri: head.uri, remote: source.client, headers: head.headers, address: address,
+                                    isOfNode: nodes != nil
+                                ) { isInside in
+                                    ticket.become(isInside ? .busy : .outside)
+                                    channel.eventLoop.execute {
+                                        here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes)
+                                    }
+                                } count: {
+                                    ticket.count($0)
+                                })
                         }
                     })
             }
             let encoder = HTTPResponseEncoder()
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
             let filter = UpgradeFilter(admission)
-            // A trusted proxy sends the requests of many clients, and limits them itself.
-            let isProxy = address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
+            // A trusted proxy and a node send the requests of many clients, and limit them themselves.
+            let isProxy = nodes != nil || address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
             let watch = RequestWatch(ticket, connection) { [table] head in
                 table.bodyLimit(head.method.rawValue, head.uri.prefix { $0 != "?" })
             } turn: { [limits] in
@@ -113,11 +132,9 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
 
     /// Makes the pipeline of a connection that has become a WebSocket. Called on its event loop.
     private static func serve(
-        _ endpoint: WebSocketEndpoint, _ channel: any Channel, _ connection: ConnectionGuard, _ source: RequestSource,
-        _ head: HTTPRequestHead, _ ticket: ConnectionGate.Ticket
+        _ endpoint: WebSocketEndpoint, _ channel: any Channel, _ connection: ConnectionGuard,
+        _ ticket: ConnectionGate.Ticket, _ handshake: WebSocketConnection.Handshake
     ) throws -> Spoken {
-        let loop = channel.eventLoop
-        let here = NIOLoopBound(connection, eventLoop: loop)
         try channel.pipeline.syncOperations.addHandlers([
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
@@ -129,17 +146,14 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                 return endpoint.oversized(connection.isUnlimited)
             },
         ])
+        if endpoint.isRawTCP {
+            return .bytes(try RawTCPFromNode(channel, handshake, waiting: GatewayChannel.waitingMessages))
+        }
         return .webSocket(
             try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(backPressureStrategy: GatewayChannel.waitingMessages)),
-            endpoint,
-            WebSocketConnection.Handshake(uri: head.uri, remote: source.client, headers: head.headers) { isInside in
-                ticket.become(isInside ? .busy : .outside)
-                loop.execute { here.value.allow(bytes: isInside ? nil : ConnectionGuard.outsideBytes) }
-            } count: {
-                ticket.count($0)
-            })
+            endpoint, handshake)
     }
 
     /// Refuses a connection beyond the limit. Without TLS the client gets an answer, since that costs one small packet.
@@ -173,6 +187,8 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                 WebSocketConnection(
                     channel, handshake: handshake, maxOutboxBytes: endpoint.maxOutboxBytes,
                     outsideLimit: endpoint.outsideLimit))
+        case .bytes(let connection)?:
+            await rawTCP?(connection)
         case nil:
             break
         }
@@ -183,6 +199,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
 struct WebSocketAdmission: Sendable {
     var endpoints: [WebSocketEndpoint]
     var rules: RequestRules
+    var nodes: NodeGate?
 
     /// The endpoint of a complete and allowed WebSocket handshake (RFC 6455 §4.2.1); nil for every other request.
     func admit(_ head: HTTPRequestHead, _ channel: any Channel) -> (WebSocketEndpoint, RequestSource)? {
@@ -193,6 +210,8 @@ struct WebSocketAdmission: Sendable {
             head.headers["sec-websocket-version"] == ["13"],
             let key = head.headers["sec-websocket-key"].first, key.utf8.count == 24
         else { return nil }
+        // The node that passes it on has checked names and origins.
+        if let nodes { return nodes.source(head.headers).map { (endpoint, $0) } }
         let source = rules.source(
             remote: channel.remoteAddress?.ipAddress, local: channel.localAddress?.ipAddress,
             host: head.headers.first(name: "host"),

@@ -17,6 +17,8 @@ struct GatewayResponder: HTTPResponder {
     var usesTLS: Bool
     /// Logs warnings that should appear once.
     var notices: Notices
+    /// nil: there is no cluster.
+    var front: ClusterFront?
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         var response = await answer(request, context)
@@ -29,6 +31,39 @@ struct GatewayResponder: HTTPResponder {
         let source = rules.source(
             remote: context.remote, local: context.local, host: request.head.authority,
             headers: ProxyHeaders(request.headers))
+        return await answer(request, context, source) { [self] route, asked in
+            try checkHost(route, asked)
+            try checkRate(route, asked)
+            guard let front else {
+                try await access.check(route.access, asked)
+                try checkOrigin(route, asked)
+                return try await route.handler(asked)
+            }
+            try checkOrigin(route, asked)
+            try front.checkLoop(asked)
+            return try await RouteProxy(front: front, route: route, asked: asked) { asked in
+                try await access.check(route.access, asked)
+                return try await route.handler(asked)
+            }.response()
+        }
+    }
+
+    /// Answers a request that another node has checked and passed on.
+    func answer(
+        _ request: Request, _ context: GatewayContext, for source: RequestSource,
+        _ check: @Sendable (Route, RouteRequest) async throws -> Void
+    ) async -> Response {
+        await answer(request, context, source) { [self] route, asked in
+            try await check(route, asked)
+            try await access.check(route.access, asked)
+            return try await route.handler(asked)
+        }
+    }
+
+    private func answer(
+        _ request: Request, _ context: GatewayContext, _ source: RequestSource,
+        _ handle: @Sendable (Route, RouteRequest) async throws -> Response
+    ) async -> Response {
         var asked = RouteRequest(
             request: request, context: context, source: source, publicAddress: rules.publicAddress(for: source),
             largeBodies: largeBodies)
@@ -36,11 +71,7 @@ struct GatewayResponder: HTTPResponder {
             switch table.find(request.method, request.uri.path) {
             case .found(let route, let parameters):
                 asked.parameters = parameters
-                try checkHost(route, asked)
-                try checkRate(route, asked)
-                try await access.check(route.access, asked)
-                try checkOrigin(route, asked)
-                let response = try await route.handler(asked)
+                let response = try await handle(route, asked)
                 return request.method == .head ? response.createHeadResponse() : response
             case .wrongMethod(let allowed):
                 let list = Set(allowed.map(\.rawValue)).union(["OPTIONS"]).sorted().joined(separator: ", ")

@@ -14,12 +14,14 @@ struct Outbox {
         case binary(ByteBuffer)
         case ping
         case pong(ByteBuffer)
+        /// Tells the node at the other end about the connection: a ping with these words.
+        case notice(SocketNotice)
         case close(UInt16, String)
 
         var bytes: Int {
             switch self {
             case .text(let data), .binary(let data): data.readableBytes
-            case .ping: 0
+            case .ping, .notice: 0
             case .pong(let data): data.readableBytes
             case .close(_, let reason): reason.utf8.count
             }
@@ -45,6 +47,10 @@ struct Outbox {
 
     /// Whether a close message has been added, behind which no more may follow.
     private(set) var isClosed = false
+
+    /// Whether enough waits that whoever passes on another connection's messages should wait too: the rest stays with
+    /// that connection's sender, which sends less then.
+    var isLong: Bool { count >= 32 || bytes >= 65_536 }
 
     /// Adds a message at the end. Returns false if too much waits already, which should end the connection.
     ///

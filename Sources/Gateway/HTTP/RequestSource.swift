@@ -48,6 +48,20 @@ struct RequestSource: Sendable {
         scheme = headers.scheme
     }
 
+    /// The source of a request that another node of the cluster passes on: its client as that node found it. It is never
+    /// this machine's administrator, and has no name that this server has to check.
+    ///
+    /// - Parameter address: by which the client reaches that node; nil: unknown.
+    init(forwardedFor client: IPAddress?, to address: PublicAddress?) {
+        self.client = client
+        hosts = address.map { [$0.authority] } ?? []
+        scheme = address.map { $0.isSecure ? "https" : "http" }
+        local = nil
+        isFromTrustedProxy = true
+        isFromLoopback = false
+        namesProxy = true
+    }
+
     /// Whether the sender may administer without a token: it is on this machine, uses a name of this machine only, and
     /// no proxy is between.
     ///

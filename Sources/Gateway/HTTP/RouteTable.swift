@@ -19,6 +19,8 @@ struct Route: Sendable {
     /// Whether players ask several times a second while they play: `limits.requestsPerSecondPerAddress` does not count
     /// these requests.
     var isStream: Bool
+    /// Which node of a cluster answers.
+    var placement: Placement
     var handler: Handler
     /// Whether the route answers under every host name: programs that check health know only the address.
     var isHealthCheck: Bool { path == "/healthz" || path == "/readyz" }
@@ -28,7 +30,7 @@ struct Route: Sendable {
     init(
         _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ description: RouteDescription?,
         bodyLimit: Int = LargeBodies.freeBytes, appOrigins: Set<WebOrigin> = [], isStream: Bool = false,
-        handler: @escaping Handler
+        placement: Placement? = nil, handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
@@ -37,6 +39,7 @@ struct Route: Sendable {
         self.bodyLimit = bodyLimit
         self.appOrigins = appOrigins
         self.isStream = isStream
+        self.placement = placement ?? .usual(path, isPage: access == .everyone && description == nil)
         self.handler = handler
         segments = path.split(separator: "/").map { Segment($0) }
     }

@@ -24,6 +24,12 @@ struct WebSocketEndpoint: Sendable {
     /// The text frame that a client gets after a message above the limit, before the connection closes with 1009;
     /// different inside and outside of a room.
     var oversized: @Sendable (_ isInside: Bool) -> String? = { _ in nil }
+    /// The messages are a raw TCP client's bytes, for `GatewayChannel.rawTCP`.
+    var isRawTCP = false
+    /// Which node of a cluster serves a connection.
+    var placement = SocketPlacement.here
+    /// The text frame that tells a client that no node takes it now; without it the connection closes with 1013.
+    var refusal: @Sendable (Refusal) -> ByteBuffer? = { _ in nil }
     /// Serves a connection and returns when it has ended.
     var serve: @Sendable (WebSocketConnection) async -> Void
 

@@ -27,6 +27,8 @@ struct FamilyServices: Sendable {
     let iceServers: ICEServers
     let statistics: GatewayMetrics
     let configuration: TesseraConfiguration
+    /// nil: there is no cluster.
+    var cluster: ClusterFront?
     let logger: Logger
 }
 

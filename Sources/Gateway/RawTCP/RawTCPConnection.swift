@@ -18,18 +18,21 @@ final class RawTCPConnection: Sendable {
     private let timer = Guarded<Scheduled<Void>?>(nil)
     private let heldSeat = Guarded<(any ConferenceSeat)?>(nil)
     private let joining = Guarded<Task<Void, Never>?>(nil)
+    /// nil: that of the channel.
+    private let segment: Int?
 
     /// The largest JSON before the login: a token of 8 KiB and names.
     static let outsideJSON = 16_384
 
     init(
         id: UInt64, address: IPAddress?, channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, session: RawTCPSession,
-        entered: @escaping @Sendable () -> Void
+        segment: Int? = nil, entered: @escaping @Sendable () -> Void
     ) {
         self.id = id
         self.address = address
         self.channel = channel
         self.session = Guarded(session)
+        self.segment = segment
         self.entered = entered
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -65,9 +68,14 @@ final class RawTCPConnection: Sendable {
 
     /// The path's maximum segment size in bytes (RFC 9293 §3.7.1); nil if the system does not tell.
     func maximumSegment() async -> Int? {
+        if let segment { return segment }
+        return await Self.maximumSegment(of: channel.channel)
+    }
+
+    static func maximumSegment(of channel: any Channel) async -> Int? {
         let option = ChannelOptions.Types.SocketOption(
             level: .tcp, name: NIOBSDSocket.Option(rawValue: CInt(TCP_MAXSEG)))
-        guard let bytes = try? await channel.channel.getOption(option).get(), bytes > 0 else { return nil }
+        guard let bytes = try? await channel.getOption(option).get(), bytes > 0 else { return nil }
         return bytes
     }
 

@@ -47,15 +47,18 @@ final class RawTCPEndpoint: FamilyEndpoint {
 
     /// Serves one client until its connection ends.
     ///
-    /// - Parameter entered: called when the client takes a seat.
+    /// - Parameters:
+    ///   - segment: the maximum segment of the client's path, where the channel's is another one.
+    ///   - entered: called when the client takes a seat.
     func serve(
-        _ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, from address: IPAddress?,
+        _ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, from address: IPAddress?, segment: Int? = nil,
         entered: @escaping @Sendable () -> Void
     ) async {
         let client = state.withLock { state in
             let client = RawTCPConnection(
                 id: state.next, address: address, channel: channel,
-                session: RawTCPSession(sdpLimit: limits.sdpBytes, at: MonotonicClock.now()), entered: entered)
+                session: RawTCPSession(sdpLimit: limits.sdpBytes, at: MonotonicClock.now()), segment: segment,
+                entered: entered)
             state.next += 1
             state.connections[client.id] = client
             return client
@@ -133,6 +136,9 @@ final class RawTCPEndpoint: FamilyEndpoint {
         }
     }
 
+    /// The room that a login asks for.
+    func room(of login: RawTCPMessage.Login) -> String { login.room ?? room }
+
     private func resume(
         _ claim: ResumeClaim, as peer: Int, old: UInt64?, _ client: RawTCPConnection, _ login: RawTCPMessage.Login
     ) async throws {
@@ -152,7 +158,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
     }
 
     private func enter(_ login: RawTCPMessage.Login, _ client: RawTCPConnection) async throws(Refusal) {
-        let room = login.room ?? self.room
+        let room = room(of: login)
         guard Names.isRoom(room) else { throw Refusal(.badMessage, "room: \(Names.roomRule)") }
         let key = SeatKey<Int>()
         let name = login.name.flatMap { Names.shown($0) }

@@ -7,12 +7,12 @@ import ServiceLifecycle
 /// The listening socket of the raw TCP endpoint. Its connections count as those of HTTP do (`limits.connections`).
 struct RawTCPServer: Service {
     /// A connection that the gate let in; nil: one that it refused.
-    private typealias Accepted = (
-        channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, address: IPAddress?, entered: @Sendable () -> Void
-    )?
+    private typealias Accepted = RawTCPRelay.Client?
 
     private let endpoint: RawTCPEndpoint
     private let listening: NIOAsyncChannel<Accepted, Never>
+    /// nil: there is no cluster.
+    private let front: ClusterFront?
 
     /// The port; the system's choice where the setting has port 0.
     var port: Int? { listening.channel.localAddress?.port }
@@ -20,19 +20,24 @@ struct RawTCPServer: Service {
     /// Listens.
     ///
     /// - Throws: `IOError` or `SocketAddressError` for an address that cannot be listened on.
-    init(_ endpoint: RawTCPEndpoint, listen: Endpoint, gate: ConnectionGate) async throws {
+    init(
+        _ endpoint: RawTCPEndpoint, listen: Endpoint, gate: ConnectionGate, front: ClusterFront? = nil
+    ) async throws {
         self.endpoint = endpoint
+        self.front = front
+        let peeks = front != nil
         listening = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 512)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // Frames leave at once: a client takes what it reads at once as one frame.
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .bind(host: listen.host, port: Int(listen.port)) { channel in
-                channel.eventLoop.makeCompletedFuture { try Self.accept(channel, gate) }
+                channel.eventLoop.makeCompletedFuture { try Self.accept(channel, gate, peeks: peeks) }
             }
     }
 
-    private static func accept(_ channel: any Channel, _ gate: ConnectionGate) throws -> Accepted {
+    /// - Parameter peeks: whether the login is read before the client is served.
+    private static func accept(_ channel: any Channel, _ gate: ConnectionGate, peeks: Bool) throws -> Accepted {
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress(withoutZone: $0) }
         let ticket: ConnectionGate.Ticket
         switch gate.open(address, end: { channel.close(promise: nil) }) {
@@ -53,18 +58,27 @@ struct RawTCPServer: Service {
         try channel.pipeline.syncOperations.addHandler(connection)
         let here = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let loop = channel.eventLoop
-        return (
-            try NIOAsyncChannel(
+        let login = loop.makePromise(of: RawTCPMessage.Login.self)
+        var release: @Sendable () -> Void = {}
+        if peeks {
+            let peek = RawTCPPeek(login)
+            try channel.pipeline.syncOperations.addHandler(peek)
+            let held = NIOLoopBound(peek, eventLoop: loop)
+            release = { loop.execute { held.value.open() } }
+        } else {
+            login.succeed(RawTCPMessage.Login())
+        }
+        return RawTCPRelay.Client(
+            channel: try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(
                     backPressureStrategy: NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark(
                         lowWatermark: 1, highWatermark: 4))),
-            address?.unmapped,
-            {
+            address: address?.unmapped, login: login.futureResult, release: release,
+            entered: {
                 ticket.become(.busy)
                 loop.execute { here.value.allow(bytes: nil) }
-            }
-        )
+            })
     }
 
     /// Serves until the server is told to end.
@@ -77,6 +91,9 @@ struct RawTCPServer: Service {
                         for try await accepted in connections {
                             guard let accepted else { continue }
                             group.addTask {
+                                if let front {
+                                    return await RawTCPRelay(endpoint: endpoint, front: front).serve(accepted)
+                                }
                                 await endpoint.serve(
                                     accepted.channel, from: accepted.address, entered: accepted.entered)
                             }

@@ -112,6 +112,16 @@ enum ClientMessage: Sendable, Equatable {
         }
     }
 
+    /// The room that a message joins, or that its resume ticket names; nil for every other message. It reads a `join` as
+    /// `parse` does, so that no message can join another room than the one by which its node was chosen.
+    static func room(joinedBy message: WebSocketConnection.Message) -> String? {
+        guard case .text(let text) = message, text.utf8.count <= SignallingBudget.outsideBytes,
+            case .join(let join)? = try? parse(text)
+        else { return nil }
+        if !join.room.isEmpty { return join.room }
+        return join.resume.flatMap { NodeToken.room(inTicket: $0.secret) }
+    }
+
     /// A chat of 8192 bytes, each escaped with six (`\\u001f`), has 49 KiB; only offers are larger.
     static let maxBytesBesideOffers = 65_536
 

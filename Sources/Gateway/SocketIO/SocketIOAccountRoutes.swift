@@ -31,7 +31,8 @@ struct SocketIOAccountRoutes: Sendable {
                 RouteDescription(
                     tag: "doors", summary: "Logs an FLSocketIM user in",
                     body: ("application/x-www-form-urlencoded", credentials),
-                    answers: [.json("The token for the handshake; code -1: refused.", answer)], failures: [413, 429])
+                    answers: [.json("The token for the handshake; code -1: refused.", answer)], failures: [413, 429]),
+                placement: .socketIO
             ) { asked in
                 try await logIn(asked, "logged in") { name, password, address throws(Accounts.Refusal) in
                     try await login.logIn(name, password, from: address)
@@ -43,7 +44,8 @@ struct SocketIOAccountRoutes: Sendable {
                 RouteDescription(
                     tag: "doors", summary: "Adds an account for FLSocketIM, unless auth.mode is token",
                     body: ("application/x-www-form-urlencoded", credentials),
-                    answers: [.json("The token for the handshake; code -1: refused.", answer)], failures: [413, 429])
+                    answers: [.json("The token for the handshake; code -1: refused.", answer)], failures: [413, 429]),
+                placement: .socketIO
             ) { asked in
                 try await logIn(asked, "registered") { name, password, address throws(Accounts.Refusal) in
                     try await login.register(name, password, from: address)
@@ -60,7 +62,8 @@ struct SocketIOAccountRoutes: Sendable {
                     tag: "doors", summary: "The users of FLSocketIM, and the rooms as users",
                     parameters: [.query("auth_token", "In mode token: for whom, unless the address has a session.")],
                     answers: [.json("Everyone, and who is online.", Schema.object(["data": users]))],
-                    failures: [429])
+                    failures: [429]),
+                placement: .socketIO
             ) { asked in await allUsers(asked) })
     }
 
@@ -74,7 +77,7 @@ struct SocketIOAccountRoutes: Sendable {
                     tag: "doors", summary: "Stores a picture: the field `image` of a form",
                     body: ("multipart/form-data", Schema.object(["image": Schema.string], required: ["image"])),
                     answers: [.json("The picture's path; code -1: refused.", answer)], failures: [400, 413, 415, 429]),
-                bodyLimit: SocketIOAccountRoutes.maxUploadBytes
+                bodyLimit: SocketIOAccountRoutes.maxUploadBytes, placement: .socketIO
             ) { asked in try await upload(asked) })
     }
 

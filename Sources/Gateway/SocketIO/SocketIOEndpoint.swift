@@ -42,7 +42,8 @@ final class SocketIOEndpoint: FamilyEndpoint {
                 RouteDescription(
                     tag: "doors", summary: "A handshake, or the waiting packets of a session (Engine.IO 3, polling)",
                     parameters: [.query("auth_token", "From POST /mobileLogin."), .query("sid", "The session.")],
-                    answers: [.file("The packets.", "text/plain")], failures: [400, 403, 429, 503])
+                    answers: [.file("The packets.", "text/plain")], failures: [400, 403, 429, 503]),
+                placement: .socketIO
             ) { [self] asked in try await answer(asked) { try await get($0, asked) } })
         table.add(
             Route(
@@ -51,7 +52,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
                     tag: "doors", summary: "Packets of a client (Engine.IO 3, polling)",
                     parameters: [.query("sid", "The session.")], body: ("text/plain", Schema.string),
                     answers: [.file("`ok`", "text/plain")], failures: [400, 413, 429, 503]),
-                bodyLimit: SocketIOEndpoint.maxBodyBytes
+                bodyLimit: SocketIOEndpoint.maxBodyBytes, placement: .socketIO
             ) { [self] asked in try await answer(asked) { try await post($0, asked) } })
         accountRoutes.add(to: &table)
         accountRoutes.addUploads(to: &table)
@@ -61,7 +62,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
         ["/socket.io/", "/socket.io"].map { path in
             WebSocketEndpoint(
                 pattern: .path(path), maxMessageBytes: SocketIOEndpoint.maxBodyBytes,
-                maxOutboxBytes: EngineSession.maxBytes
+                maxOutboxBytes: EngineSession.maxBytes, placement: .socketIO
             ) { [self] in await serve($0) }
         }
     }

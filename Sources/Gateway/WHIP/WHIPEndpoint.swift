@@ -24,6 +24,8 @@ final class WHIPEndpoint: Sendable {
     private let joins: JoinService
     private let iceServers: ICEServers
     private let sdpLimit: Int
+    /// In a cluster this node's id, with which the ids of sessions begin.
+    private let node: String?
     private let sessions = Guarded<[String: SessionState]>([:])
 
     /// The state of a session, from before its join until session and seat have ended: a seat may end at any moment, on
@@ -39,7 +41,8 @@ final class WHIPEndpoint: Sendable {
     /// a restart is one.
     private static let (changeRate, changeBurst) = (5.0, 20.0)
 
-    init(_ joins: JoinService, iceServers: ICEServers, sdpLimit: Int) {
+    init(_ joins: JoinService, iceServers: ICEServers, sdpLimit: Int, node: String? = nil) {
+        self.node = node
         self.joins = joins
         self.iceServers = iceServers
         self.sdpLimit = sdpLimit
@@ -139,7 +142,7 @@ final class WHIPEndpoint: Sendable {
         _ request: JoinRequest, _ direction: Direction, _ offer: String, screen: ResumeClaim?
     ) async throws(ConferenceError) -> Response {
         var random = SystemRandomNumberGenerator()
-        let id = (0..<2).map { _ in hex(random.next()) }.joined()
+        let id = (node.map { $0 + "." } ?? "") + (0..<2).map { _ in hex(random.next()) }.joined()
         sessions.withLock { $0[id] = .starting }
         let seat: any MediaSeat
         do throws(ConferenceError) {

@@ -33,7 +33,8 @@ extension RouteTable {
                                 201, "The answer; Location is the session, with ETag and Link headers.",
                                 "application/sdp")
                         ],
-                        failures: [400, 401, 403, 404, 406, 409, 413, 415, 429, 503])
+                        failures: [400, 401, 403, 404, 406, 409, 413, 415, 429, 503]),
+                    placement: .room("room", isWhip ? .creates : .returns)
                 ) { asked in try await endpoint.start(direction, asked) })
             add(Route(.options, "/\(direction.rawValue)/{room}", .everyone, nil) { asked in endpoint.options(asked) })
             let session = "/\(direction.rawValue)/{room}/{session}"
@@ -45,13 +46,15 @@ extension RouteTable {
                         parameters: [.header("If-Match", "The session's ETag, or * for a restart.")],
                         body: (SDPFragment.contentType, sdp),
                         answers: [.empty(204, "Taken."), .file(200, "The restart's answer.", SDPFragment.contentType)],
-                        failures: [400, 404, 409, 412, 415, 428, 429])
+                        failures: [400, 404, 409, 412, 415, 428, 429]),
+                    placement: .node("session")
                 ) { asked in try await endpoint.trickle(direction, asked) })
             add(
                 Route(
                     .delete, session, .endpoint,
                     RouteDescription(
-                        tag: "doors", summary: "Ends the session", answers: [.empty(200, "Ended.")], failures: [404])
+                        tag: "doors", summary: "Ends the session", answers: [.empty(200, "Ended.")], failures: [404]),
+                    placement: .node("session")
                 ) { asked in try await endpoint.stop(direction, asked) })
             add(Route(.options, session, .everyone, nil) { asked in endpoint.sessionOptions(asked) })
         }

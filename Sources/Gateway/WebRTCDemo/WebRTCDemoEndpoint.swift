@@ -35,6 +35,7 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         [
             WebSocketEndpoint(
                 pattern: .room, maxMessageBytes: limits.messageBytes, outsideLimit: Self.outsideLimit,
+                placement: .byPath { [defaultRoom] in WebRTCDemoTarget(uri: $0, defaultRoom: defaultRoom).room },
                 serve: { [weak self] in await self?.serve($0) })
         ]
     }

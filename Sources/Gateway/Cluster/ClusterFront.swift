@@ -1,0 +1,245 @@
+import Basics
+import Cluster
+import Conference
+import Foundation
+import Logging
+import Threads
+
+/// What the endpoints ask of the rooms of this node. `ClusterBridge` conforms to it.
+protocol RoomKeeper: Sendable {
+    /// The rooms that are here.
+    var rooms: [String] { get }
+    /// Awaited before a request that may create reaches a room that is placed here: its stored state is restored.
+    func prepare(_ room: String) async throws(ClusterError)
+    /// Ends rooms that another node has.
+    func lose(_ rooms: [String])
+}
+
+/// What every node does with requests for rooms: it finds out who owns the room, and reaches the owner over the
+/// internal listener. It keeps no state of rooms.
+final class ClusterFront: Sendable {
+    let directory: any ClusterDirectory
+    let keeper: any RoomKeeper
+    let tokens: NodeToken
+    let peers: PeerClient
+    let pipes = SocketPipes()
+    let metrics = ProxyMetrics()
+    let notices: Notices
+    let timing: Timing
+    /// Placements of new rooms, by the address that asks: each is a write of the store, before any token is checked.
+    private let placements: BucketTable<IPAddress>
+
+    struct Timing: Sendable {
+        /// Between two connections that a node refuses before its process counts as gone.
+        var refusals = Duration.milliseconds(100)
+        /// The longest time until the head of an answer. A recording's end and the next part of a stream take seconds.
+        var answer = Duration.seconds(60)
+        /// The time that every node has for its part of a list.
+        var list = Duration.seconds(1)
+        /// The time for a WebSocket to its owner.
+        var socket = Duration.seconds(4)
+        /// The longest silence within an answer. Streams of events have a sign of life every 15 s.
+        var silence = Duration.seconds(60)
+        var connect = Duration.seconds(1)
+    }
+
+    /// - Parameters:
+    ///   - placementsPerSecond: of one address; ten times as many at once.
+    init(
+        _ directory: any ClusterDirectory, keeper: any RoomKeeper, settings: ClusterSettings,
+        placementsPerSecond: Double, timing: Timing = Timing(), logger: Logger
+    ) throws(ConfigurationFaults) {
+        self.directory = directory
+        self.keeper = keeper
+        self.timing = timing
+        tokens = NodeToken(secret: settings.secret, node: directory.here.id)
+        peers = try PeerClient(settings.tls, timing: timing)
+        notices = Notices(logger)
+        placements = BucketTable(
+            rate: placementsPerSecond, burst: placementsPerSecond * 10, at: MonotonicClock.now())
+    }
+
+    func shutdown() async {
+        pipes.endAll()
+        await peers.shutdown()
+    }
+
+    /// The other registered nodes.
+    var others: [NodeRecord] { directory.view.nodes.map(\.record).filter { $0.id != directory.here.id } }
+
+    /// The node that an id belongs to: the longest of the registered ids that it begins with.
+    func node(ofID id: String) -> NodeRecord? {
+        let all = others + [directory.here]
+        return all.filter { id.hasPrefix($0.id + "-") || id.hasPrefix($0.id + ".") }.max { $0.id.count < $1.id.count }
+    }
+
+    /// - Throws: 421 for what a node sent to a public listener: passed on once more, it would go round for ever.
+    func checkLoop(_ asked: RouteRequest) throws(APIError) {
+        guard asked.headers[.nodeToken] != nil else { return }
+        throw APIError(
+            .misdirected,
+            "this is a public listener, and the request is of a node: cluster.advertise must be the address of cluster.listen"
+        )
+    }
+
+    // MARK: The owner
+
+    /// What came of one try to reach an owner.
+    enum Attempt<Value: Sendable>: Sendable {
+        case done(Value)
+        /// The node is not the owner.
+        case misdirected
+        /// Nothing listens at the node's internal port.
+        case refused
+        case failed(Refusal)
+    }
+
+    enum Reached<Value: Sendable>: Sendable {
+        /// The room is here, and ready to be entered.
+        case here
+        /// Nobody has the room.
+        case nobody
+        case there(Value)
+    }
+
+    /// Reaches the owner of a room by `attempt`, which is called again where the room turns out to have another owner.
+    ///
+    /// - Parameter client: whose limit of placements applies.
+    func reach<Value: Sendable>(
+        _ room: String, _ need: RoomNeed, for client: IPAddress?,
+        _ attempt: (RoomOwner) async -> Attempt<Value>
+    ) async throws(Refusal) -> Reached<Value> {
+        guard room != Placement.socketIORoom else { throw Refusal(.badMessage, "no room can have this name") }
+        return try await reachOwner(of: room, need, for: client, attempt)
+    }
+
+    /// The same for the Socket.IO family, which is placed by whoever needs it first.
+    func reachSocketIO<Value: Sendable>(
+        _ attempt: (RoomOwner) async -> Attempt<Value>
+    ) async throws(Refusal) -> Reached<Value> {
+        try await reachOwner(of: Placement.socketIORoom, .creates, for: nil, attempt)
+    }
+
+    private func reachOwner<Value: Sendable>(
+        of room: String, _ need: RoomNeed, for client: IPAddress?, _ attempt: (RoomOwner) async -> Attempt<Value>
+    ) async throws(Refusal) -> Reached<Value> {
+        var owner = try await find(room, need, for: client)
+        var wasMisdirected = false
+        var wasGone = false
+        while let known = owner {
+            if known.isHere {
+                if need != .reads { try await prepare(room) }
+                return .here
+            }
+            var outcome = await attempt(known)
+            if case .refused = outcome {
+                try? await Task.sleep(for: timing.refusals)
+                outcome = await attempt(known)
+            }
+            switch outcome {
+            case .done(let value): return .there(value)
+            case .failed(let refusal): throw refusal
+            case .misdirected:
+                guard !wasMisdirected else { throw Self.moving }
+                wasMisdirected = true
+                owner = try await asked { () async throws(ClusterError) in try await self.directory.lookUp(room) }
+                if owner == nil || owner == known { owner = try await find(room, need, for: client) }
+                if owner == known { throw Self.moving }
+            case .refused:
+                guard !wasGone else { throw Self.lost }
+                wasGone = true
+                await directory.ownerIsGone(known, of: room)
+                owner = try await find(room, need, for: client)
+                if owner == known { throw Self.lost }
+            }
+        }
+        return .nobody
+    }
+
+    private static let moving = Refusal(
+        .overloaded, "the room is being moved to another node: try again", retryAfter: .seconds(1))
+    private static let lost = Refusal(
+        .overloaded, "the room's node is gone, and no other one has the room yet: try again", retryAfter: .seconds(1))
+
+    private func find(_ room: String, _ need: RoomNeed, for client: IPAddress?) async throws(Refusal) -> RoomOwner? {
+        let known = try await asked { () async throws(ClusterError) in try await self.directory.owner(of: room) }
+        if known != nil || need == .reads { return known }
+        if need == .returns {
+            let stored = try await asked { () async throws(ClusterError) in try await self.directory.stored(room) }
+            if stored == nil { return nil }
+        }
+        if let client {
+            let wait = placements.take(client.clientPrefix, at: MonotonicClock.now())
+            if wait > .zero {
+                throw Refusal(.tooFast, "too many new rooms from this address", retryAfter: wait)
+            }
+        }
+        return try await asked { () async throws(ClusterError) in try await self.directory.place(room, .best) }
+    }
+
+    /// Places a room here, for clients that cannot be proxied.
+    ///
+    /// - Throws: `overloaded` where another node has it.
+    func placeHere(_ room: String) async throws(Refusal) {
+        let owner = try await asked { () async throws(ClusterError) in try await self.directory.place(room, .here) }
+        guard owner.isHere else {
+            throw Refusal(.overloaded, "this room is on another node, which this client cannot reach")
+        }
+        try await prepare(room)
+    }
+
+    func prepare(_ room: String) async throws(Refusal) {
+        if room == Placement.socketIORoom { return }
+        try await asked { () async throws(ClusterError) in try await self.keeper.prepare(room) }
+    }
+
+    private func asked<Value>(_ body: () async throws(ClusterError) -> Value) async throws(Refusal) -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    // MARK: As the owner
+
+    enum Ownership: Sendable, Equatable {
+        case here
+        /// With the owner's id as far as it is known.
+        case elsewhere(String?)
+    }
+
+    /// Whether this node has the room that another node's request is for.
+    ///
+    /// - Parameter epoch: of the owner as the sender knows it. A higher one than this node's shows that the room may
+    ///   have a later owner: the store says who, and if that is another one, this node gives the room up.
+    func ownership(of room: String, epoch: Int64?) async throws(Refusal) -> Ownership {
+        let believed = try? await directory.owner(of: room)
+        if let believed, believed.isHere, (epoch ?? 0) <= believed.epoch { return .here }
+        let owner: RoomOwner?
+        do {
+            owner = try await directory.lookUp(room)
+        } catch {
+            // Without the store, rooms stay where they are.
+            if believed?.isHere == true || keeper.rooms.contains(room) { return .here }
+            throw Refusal(error)
+        }
+        if owner?.isHere == true { return .here }
+        if believed?.isHere == true, let owner, owner.epoch > believed?.epoch ?? 0 { keeper.lose([room]) }
+        return .elsewhere(owner?.node.id)
+    }
+}
+
+extension Refusal {
+    init(_ error: ClusterError) {
+        switch error {
+        case .unavailable:
+            self.init(
+                .overloaded, "no room can be placed now: the cluster's store does not answer", retryAfter: .seconds(2))
+        case .full:
+            self.init(.overloaded, "every node has all the rooms that it can carry", retryAfter: .seconds(5))
+        case .ownerLost:
+            self.init(.overloaded, "the room's node does not answer", retryAfter: .seconds(1))
+        }
+    }
+}

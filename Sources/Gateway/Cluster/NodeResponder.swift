@@ -1,0 +1,72 @@
+import Cluster
+import HTTPTypes
+import Hummingbird
+
+/// Answers requests at the internal listener: those of other nodes, for rooms that are here. Nothing is passed on from
+/// here, so that no request goes further than one hop.
+struct NodeResponder: HTTPResponder {
+    typealias Context = GatewayContext
+
+    let responder: GatewayResponder
+    let front: ClusterFront
+    let gate: NodeGate
+
+    func respond(to request: Request, context: GatewayContext) async throws -> Response {
+        // Before any other work.
+        guard let source = gate.source(request.headers) else { return Self.unknown }
+        if request.uri.path == "/cluster/alive" { return alive }
+        return await responder.answer(request, context, for: source) { [front] route, asked in
+            try await Self.check(route, asked, front)
+        }
+    }
+
+    private static var unknown: Response {
+        var response = APIError(.unauthorized, "this listener is for the nodes of a cluster").response
+        response.headers[.nodeRefused] = "token"
+        response.headers[.connection] = "close"
+        return response
+    }
+
+    /// What this node believes of itself, and the nodes that it sees.
+    private var alive: Response {
+        let (here, view) = (front.directory.here, front.directory.view)
+        return .json([
+            "node": .string(here.id), "incarnation": .string(here.incarnation),
+            "standing": .string(view.standing.rawValue), "leaseMargin": .number(view.leaseMargin),
+            "isFollowing": .bool(view.isFollowing),
+            "nodes": .object(
+                Dictionary(view.nodes.map { ($0.record.id, .string($0.record.incarnation)) }) { first, _ in first }),
+        ])
+    }
+
+    /// - Throws: 421 with what this node knows, where the request's room is not here.
+    private static func check(_ route: Route, _ asked: RouteRequest, _ front: ClusterFront) async throws {
+        let epoch = asked.headers[.nodeEpoch].flatMap { Int64($0) }
+        switch route.placement {
+        case .room(let parameter, let need):
+            try await check(asked.parameter(parameter), need, epoch, front)
+        case .appRTCRoom(let need):
+            try await check(AppRTCRoomName(asked.parameter("room")).room, need, epoch, front)
+        case .roomInQuery(let name): try await check(asked.query(name) ?? "", .reads, epoch, front)
+        case .socketIO: try await check(Placement.socketIORoom, .reads, epoch, front)
+        case .node:
+            // The id is of this node; the epoch may show that its room has a later owner.
+            if let room = asked.parameters["room"], epoch != nil {
+                _ = try await front.ownership(of: room, epoch: epoch)
+            }
+        case .here, .everywhere, .byAll, .events: break
+        }
+    }
+
+    private static func check(
+        _ room: String, _ need: RoomNeed, _ epoch: Int64?, _ front: ClusterFront
+    ) async throws {
+        if room.isEmpty { return }
+        switch try await front.ownership(of: room, epoch: epoch) {
+        case .here: if need != .reads { try await front.prepare(room) }
+        case .elsewhere(let owner):
+            throw APIError(
+                .misdirected, "this node does not have the room", headers: [.nodeOwner: owner ?? ""])
+        }
+    }
+}
