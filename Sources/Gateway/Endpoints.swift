@@ -1,3 +1,6 @@
+import Basics
+import Cluster
+import Conference
 import Foundation
 import Hummingbird
 import Logging
@@ -27,7 +30,8 @@ struct Endpoints: Sendable {
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
-        tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, assets: WebAssets = .builtIn, usesTLS: Bool,
+        tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, drain: NodeDrain? = nil,
+        clusterSamples: @escaping @Sendable () -> [MetricSample] = { [] }, assets: WebAssets = .builtIn, usesTLS: Bool,
         certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
@@ -68,13 +72,16 @@ struct Endpoints: Sendable {
             adminToken: auth.adminToken, verifier: verifier, links: links, conference: conference)
         let hls = HLSEndpoint(joins, policy: access)
         let ofProcess = ProcessSamples(version: Gateway.version, certificateExpiry: certificateExpiry)
-        table.addServer(conference, policy: access) { [gate, whip, largeBodies] in
+        let isInCluster: @Sendable () -> Bool = { [cluster] in cluster?.directory.view.isReady ?? true }
+        table.addServer(
+            conference, policy: access, isInCluster: isInCluster, isEmptying: { drain?.isDraining ?? false }
+        ) { [gate, whip, largeBodies] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
             return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
                 + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])
-                + (cluster.map { $0.metrics.samples(pipes: $0.pipes.count) } ?? [])
+                + clusterSamples()
         }
         table.addRooms(conference, limits: limits, policy: access)
         let downloads = Places(budget.downloads)
@@ -87,6 +94,7 @@ struct Endpoints: Sendable {
         table.addLayouts(conference)
         table.addAvatars(conference, policy: access)
         table.addEvents(conference, readers: eventReaders, policy: access)
+        table.addNode(drain, settings: configuration.cluster.drain)
         table.addSignalling()
         table.addWHIP(whip)
         table.addHLS(hls)
@@ -118,7 +126,8 @@ struct Endpoints: Sendable {
             table: table, rules: rules,
             access: access, limits: limits,
             largeBodies: largeBodies,
-            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger), front: cluster)
+            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger),
+            forward: cluster.map { Endpoints.forward(by: $0) })
     }
 
     /// The endpoints that `doors` turns on.
@@ -133,6 +142,13 @@ struct Endpoints: Sendable {
         return families.compactMap { $0 }
     }
 
+    private static func forward(by front: ClusterFront) -> GatewayResponder.Forward {
+        { route, asked, serve in
+            try front.checkLoop(asked)
+            return try await RouteProxy(front: front, route: route, asked: asked, serve: serve).response()
+        }
+    }
+
     /// Those of the internal listener.
     var nodeEndpoints: [WebSocketEndpoint] {
         guard let cluster else { return [] }
@@ -141,7 +157,7 @@ struct Endpoints: Sendable {
             owned.serve = { await OwnedSocket(front: cluster, endpoint: own).serve($0) }
             return owned
         }
-        return rawTCP == nil ? all : [RawTCPFromNode.endpoint] + all
+        return rawTCP == nil ? all : [NodeBytes.endpoint] + all
     }
 
     /// The endpoint of `doors.rawTCP`, which has a listening socket of its own.

@@ -1,4 +1,5 @@
 import Basics
+import Cluster
 import Conference
 import Foundation
 import Hummingbird
@@ -23,6 +24,9 @@ public struct Gateway: Sendable {
     /// The limit of draining: the process ends within 10 s after SIGTERM, and the last second is for closing
     /// connections.
     private static let drainLimit = Duration.seconds(8)
+    /// Of `cluster.drain.within`: for closing connections, and for ending the rooms that could not be moved.
+    private static let closeLimit = Duration.seconds(2)
+    private static let lastRoomsLimit = Duration.seconds(4)
     /// How long receivers of webhooks have for the last events; the rest waits on the disk for the next start.
     private static let deliveryLimit = Duration.seconds(5)
 
@@ -61,30 +65,42 @@ public struct Gateway: Sendable {
             : JoinTracer(
                 configuration.tracing.otlp, conference, poster: HTTPClientPoster(userAgent: Gateway.userAgent),
                 version: Gateway.version, logger: logger)
+        let cluster: ClusterMember?
+        do throws(ConfigurationFaults) {
+            cluster = configuration.cluster.isOn ? try ClusterMember(configuration, conference, logger: logger) : nil
+        } catch {
+            await conference.drain(within: .seconds(1))
+            await webhooks?.finish(by: MonotonicClock.now())
+            await tracer?.stop()
+            throw error
+        }
         let endpoints = await Endpoints(
-            configuration, conference: conference, webhooks: webhooks, tracer: tracer, usesTLS: tls != nil,
+            configuration, conference: conference, webhooks: webhooks, tracer: tracer, cluster: cluster?.front,
+            drain: cluster?.drain, clusterSamples: { cluster?.samples ?? [] }, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
         func abandon() async {
             await conference.drain(within: .seconds(1))
             await webhooks?.finish(by: MonotonicClock.now())
             await tracer?.stop()
+            await cluster?.stop()
         }
         do {
             let rawTCP = try await listenForRawTCP(endpoints)
+            let nodes = cluster.map { [$0.listener(endpoints, budget: budget)] } ?? []
             let lifecycle = ServiceGroup(
                 configuration: .init(
-                    services: [application(endpoints, tls: tls, budget: budget)] + rawTCP, gracefulShutdownSignals: [],
-                    logger: logger))
+                    services: [application(endpoints, tls: tls, budget: budget)] + nodes + rawTCP,
+                    gracefulShutdownSignals: [], logger: logger))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await lifecycle.run() }
-                group.addTask { await waitAndDrain(signals, conference, webhooks, endpoints, lifecycle) }
+                group.addTask { await waitAndDrain(signals, conference, webhooks, endpoints, cluster, lifecycle) }
                 if manager.watchdog != nil { group.addTask { await manager.tellAlive(conference.ask) } }
                 try await group.next()
                 group.cancelAll()
             }
         } catch let error as IOError {
             await abandon()
-            throw ConfigurationFaults([bindFault(error)])
+            throw ConfigurationFaults([listenFault(Gateway.bindFault(error, flag: " with --listen HOST:PORT"))])
         } catch let error as SocketAddressError {
             await abandon()
             throw ConfigurationFaults([listenFault("there is no such host: \(error)")])
@@ -99,9 +115,14 @@ public struct Gateway: Sendable {
         guard let endpoint = endpoints.rawTCP, let listen = configuration.doors.rawTCP else { return [] }
         let what: String
         do {
-            return [try await RawTCPServer(endpoint, listen: listen, gate: endpoints.gate)]
+            var relay: RawTCPServer.Relay?
+            if let front = endpoints.cluster {
+                let served = RawTCPRelay(endpoint: endpoint, front: front)
+                relay = { await served.serve($0) }
+            }
+            return [try await RawTCPServer(endpoint, listen: listen, gate: endpoints.gate, relay: relay)]
         } catch let error as IOError {
-            what = bindFault(error, flag: "").what
+            what = Gateway.bindFault(error)
         } catch let error as SocketAddressError {
             what = "there is no such host: \(error)"
         }
@@ -175,7 +196,7 @@ public struct Gateway: Sendable {
 
     private func waitAndDrain(
         _ signals: UnixSignalsSequence, _ conference: Conference, _ webhooks: Webhooks?, _ endpoints: Endpoints,
-        _ lifecycle: ServiceGroup
+        _ cluster: ClusterMember?, _ lifecycle: ServiceGroup
     ) async {
         await withTaskGroup(of: Void.self) { group in
             var count = 0
@@ -185,15 +206,21 @@ public struct Gateway: Sendable {
                     logger.notice(
                         "Draining: no new joins, recordings are being closed", metadata: ["signal": "\(signal)"])
                     group.addTask {
-                        let limit = MonotonicClock.now() + Gateway.drainLimit
+                        let within = configuration.cluster.drain.within
+                        let start = MonotonicClock.now()
+                        let limit =
+                            start + (cluster == nil ? Gateway.drainLimit : max(within - Gateway.closeLimit, within / 2))
                         async let _ = manager.tellStopping(until: limit + .seconds(2))
-                        await conference.drain(within: Gateway.drainLimit)
+                        // The rooms go first; what is left ends as without a cluster.
+                        await cluster?.leave(within: max(within - Gateway.lastRoomsLimit, within / 2))
+                        await conference.drain(within: max(limit - MonotonicClock.now(), .seconds(1)))
                         endpoints.drain()
                         let deliveryEnd = min(limit, MonotonicClock.now() + Gateway.deliveryLimit)
                         async let told: Void? = webhooks?.finish(by: deliveryEnd)
                         // Half a second for the last messages to leave; remaining connections end with the process.
                         try? await Task.sleep(for: .milliseconds(500))
                         await told
+                        await cluster?.stop()
                         await lifecycle.triggerGracefulShutdown()
                         try? await Task.sleep(for: .seconds(1))
                         logger.notice("Drained")
@@ -229,13 +256,12 @@ public struct Gateway: Sendable {
     }
 
     /// - Parameter flag: where else another port can be named.
-    private func bindFault(_ error: IOError, flag: String = " with --listen HOST:PORT") -> ConfigurationFault {
+    static func bindFault(_ error: IOError, flag: String = "") -> String {
         switch error.errnoCode {
-        case EADDRINUSE: listenFault("another program has this port; end it, or name another port\(flag)")
-        case EACCES:
-            listenFault("ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port\(flag)")
-        case EADDRNOTAVAIL: listenFault("this machine has no such address; 0.0.0.0 is every one of its own")
-        default: listenFault("cannot be listened on: \(error)")
+        case EADDRINUSE: "another program has this port; end it, or name another port\(flag)"
+        case EACCES: "ports below 1024 need privileges (CAP_NET_BIND_SERVICE); name another port\(flag)"
+        case EADDRNOTAVAIL: "this machine has no such address; 0.0.0.0 is every one of its own"
+        default: "cannot be listened on: \(error)"
         }
     }
 

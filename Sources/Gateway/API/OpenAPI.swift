@@ -390,6 +390,10 @@ enum OpenAPI {
                 ]),
             ]
         ],
+        "NodeDrain": Schema.object([
+            "mode": Schema.choice(["move", "wait"]).with("description", "Without it that of cluster.drain.mode."),
+            "within": Schema.number.with("description", "Seconds; without it those of cluster.drain.within."),
+        ]),
         "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
         "Mark": Schema.object(["text": Schema.string], required: ["text"]),
         "Timeline": Schema.object(

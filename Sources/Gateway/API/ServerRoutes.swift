@@ -3,9 +3,15 @@ import Hummingbird
 
 /// The routes of health, metrics and the description of the API.
 extension RouteTable {
-    /// - Parameter policy: says who may read the names of private rooms.
+    /// - Parameters:
+    ///   - policy: says who may read the names of private rooms.
+    ///   - isInCluster: whether the node has registered itself, and is not alone. A store that is down for every node
+    ///     changes nothing. Health never depends on it.
+    ///   - isEmptying: whether the node's rooms are being given away.
     mutating func addServer(
-        _ conference: any ConferenceService, policy: AccessPolicy, statistics: @escaping @Sendable () -> [MetricSample]
+        _ conference: any ConferenceService, policy: AccessPolicy,
+        isInCluster: @escaping @Sendable () -> Bool = { true },
+        isEmptying: @escaping @Sendable () -> Bool = { false }, statistics: @escaping @Sendable () -> [MetricSample]
     ) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
         add(
@@ -18,12 +24,17 @@ extension RouteTable {
                 .get, "/readyz", .everyone,
                 RouteDescription(tag: "server", summary: "Whether it takes new calls", answers: [ok], failures: [503])
             ) { _ in
-                if conference.isDraining {
+                if conference.isDraining || isEmptying() {
                     throw APIError(.draining, "the server is going down", headers: [.retryAfter: "10"])
                 }
                 if conference.isOverloaded {
                     throw APIError(
                         .overloaded, "the server has all the calls that it can carry", headers: [.retryAfter: "5"])
+                }
+                if !isInCluster() {
+                    throw APIError(
+                        .overloaded, "this node reaches neither the store of its cluster nor another node",
+                        headers: [.retryAfter: "5"])
                 }
                 return .text("ok")
             })

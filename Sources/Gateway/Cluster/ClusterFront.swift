@@ -2,6 +2,7 @@ import Basics
 import Cluster
 import Conference
 import Foundation
+import HTTPTypes
 import Logging
 import Threads
 
@@ -17,7 +18,7 @@ protocol RoomKeeper: Sendable {
 
 /// What every node does with requests for rooms: it finds out who owns the room, and reaches the owner over the
 /// internal listener. It keeps no state of rooms.
-final class ClusterFront: Sendable {
+final class ClusterFront: FamilyCluster {
     let directory: any ClusterDirectory
     let keeper: any RoomKeeper
     let tokens: NodeToken
@@ -28,6 +29,7 @@ final class ClusterFront: Sendable {
     let timing: Timing
     /// Placements of new rooms, by the address that asks: each is a write of the store, before any token is checked.
     private let placements: BucketTable<IPAddress>
+    private let socketIO = Guarded((isHere: false, end: { @Sendable () -> Void in }))
 
     struct Timing: Sendable {
         /// Between two connections that a node refuses before its process counts as gone.
@@ -177,9 +179,6 @@ final class ClusterFront: Sendable {
         return try await asked { () async throws(ClusterError) in try await self.directory.place(room, .best) }
     }
 
-    /// Places a room here, for clients that cannot be proxied.
-    ///
-    /// - Throws: `overloaded` where another node has it.
     func placeHere(_ room: String) async throws(Refusal) {
         let owner = try await asked { () async throws(ClusterError) in try await self.directory.place(room, .here) }
         guard owner.isHere else {
@@ -189,7 +188,7 @@ final class ClusterFront: Sendable {
     }
 
     func prepare(_ room: String) async throws(Refusal) {
-        if room == Placement.socketIORoom { return }
+        if room == Placement.socketIORoom { return socketIO.withLock { $0.isHere = true } }
         try await asked { () async throws(ClusterError) in try await self.keeper.prepare(room) }
     }
 
@@ -199,6 +198,20 @@ final class ClusterFront: Sendable {
         } catch {
             throw Refusal(error)
         }
+    }
+
+    /// Whether the Socket.IO family is here: since it was asked for here, and until another node has it.
+    var servesSocketIO: Bool { socketIO.withLock { $0.isHere } }
+
+    func onLossOfSocketIO(_ end: @escaping @Sendable () -> Void) { socketIO.withLock { $0.end = end } }
+
+    /// Another node has the Socket.IO family.
+    func loseSocketIO() {
+        let end = socketIO.withLock { state in
+            state.isHere = false
+            return state.end
+        }
+        end()
     }
 
     // MARK: As the owner
@@ -221,7 +234,8 @@ final class ClusterFront: Sendable {
             owner = try await directory.lookUp(room)
         } catch {
             // Without the store, rooms stay where they are.
-            if believed?.isHere == true || keeper.rooms.contains(room) { return .here }
+            let isHere = room == Placement.socketIORoom ? servesSocketIO : keeper.rooms.contains(room)
+            if believed?.isHere == true || isHere { return .here }
             throw Refusal(error)
         }
         if owner?.isHere == true { return .here }

@@ -2,8 +2,10 @@ import AsyncHTTPClient
 import Basics
 import Cluster
 import Foundation
+import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import Threads
 
 /// One reader's stream of the events of all nodes.
@@ -188,7 +190,8 @@ struct MergedEvents: Sendable {
     }
 
     private static func item(_ event: (id: EventID, json: String)) -> Item {
-        event.json.contains(#""type":"reset""#) ? .reset(event.id, json: event.json) : .event(event.id, json: event.json)
+        event.json.contains(#""type":"reset""#)
+            ? .reset(event.id, json: event.json) : .event(event.id, json: event.json)
     }
 }
 

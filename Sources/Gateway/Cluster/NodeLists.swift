@@ -4,6 +4,7 @@ import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 
 /// Lists of all nodes as one. A node that does not answer in time is named in `Tessera-Incomplete`.
 struct NodeLists: Sendable {
@@ -79,7 +80,7 @@ struct NodeLists: Sendable {
         var head = asked.request.head
         head.path = uri
         head.method = .get
-        request.request = Request(head: head, body: RequestBody(buffer: .init()))
+        request.request = Request(head: head, body: HummingbirdCore.RequestBody(buffer: .init()))
         let response = try await own(request)
         return response.status == .ok ? try await response.wholeBody() : nil
     }
@@ -123,71 +124,7 @@ struct NodeLists: Sendable {
         return response
     }
 
-    fileprivate static func text(_ item: JSONValue, _ key: String) -> String {
+    private static func text(_ item: JSONValue, _ key: String) -> String {
         if case .string(let text)? = item[key] { text } else { "" }
-    }
-}
-
-/// Where a recording stands in the list of all nodes: behind those that began later.
-struct RecordingPlace: Sendable, Comparable, CustomStringConvertible {
-    /// As in JSON, in whole seconds: such texts sort as their times do.
-    var startedAt: String
-    var id: String
-
-    /// The queries between nodes. `behind=TIME~ID`: only recordings behind this place, in the order of places;
-    /// `single=ID`: only this one.
-    static let query = "behind"
-    static let single = "single"
-    static let newest = RecordingPlace(startedAt: "9999", id: "")
-
-    init(startedAt: String, id: String) {
-        self.startedAt = startedAt
-        self.id = id
-    }
-
-    init(_ item: JSONValue) {
-        self.init(startedAt: NodeLists.text(item, "startedAt"), id: NodeLists.text(item, "id"))
-    }
-
-    init?(_ text: String) {
-        guard let mark = text.firstIndex(of: "~") else { return nil }
-        self.init(startedAt: String(text[..<mark]), id: String(text[text.index(after: mark)...]))
-    }
-
-    var description: String { startedAt + "~" + id }
-
-    static func < (first: RecordingPlace, second: RecordingPlace) -> Bool {
-        (first.startedAt, first.id) < (second.startedAt, second.id)
-    }
-
-    /// The recordings of this node behind the place, the newest first.
-    ///
-    /// - Parameter page: the recordings that began before one of this node (nil: all), the newest first.
-    func page(limit: Int, _ page: (_ before: String?) -> [JSONValue]) -> [JSONValue] {
-        var found: [JSONValue] = []
-        var last: String?
-        while true {
-            let items = page(last)
-            // One more second than asked for is whole, so that its order by id is right.
-            guard let next = items.first else { break }
-            if found.count >= limit, RecordingPlace(next).startedAt < RecordingPlace(found[found.count - 1]).startedAt {
-                break
-            }
-            found += items.filter { RecordingPlace($0) < self }
-            last = items.last.map { RecordingPlace($0).id }
-        }
-        return Array(found.sorted { RecordingPlace($0) > RecordingPlace($1) }.prefix(limit))
-    }
-}
-
-extension ConferenceService {
-    /// The part of this node in a list of all nodes; nil where the request asks for no such part.
-    func recordings(forNode asked: RouteRequest, limit: Int) throws(APIError) -> [JSONValue]? {
-        if let id = asked.query(RecordingPlace.single) { return recording(id).map { [$0.jsonForReaders] } ?? [] }
-        guard let text = asked.query(RecordingPlace.query) else { return nil }
-        guard let place = RecordingPlace(text) else { throw .badRequest("behind: TIME~ID") }
-        return place.page(limit: limit) { before in
-            recordings(before: before, limit: Conference.recordingsAtOnce).map(\.jsonForReaders)
-        }
     }
 }

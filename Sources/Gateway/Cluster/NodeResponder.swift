@@ -1,4 +1,5 @@
 import Cluster
+import Foundation
 import HTTPTypes
 import Hummingbird
 
@@ -10,11 +11,13 @@ struct NodeResponder: HTTPResponder {
     let responder: GatewayResponder
     let front: ClusterFront
     let gate: NodeGate
+    /// The answer to `GET /cluster/alive`.
+    let alive: @Sendable () -> AliveAnswer
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         // Before any other work.
         guard let source = gate.source(request.headers) else { return Self.unknown }
-        if request.uri.path == "/cluster/alive" { return alive }
+        if request.uri.path == "/cluster/alive" { return Self.response(alive()) }
         return await responder.answer(request, context, for: source) { [front] route, asked in
             try await Self.check(route, asked, front)
         }
@@ -27,16 +30,9 @@ struct NodeResponder: HTTPResponder {
         return response
     }
 
-    /// What this node believes of itself, and the nodes that it sees.
-    private var alive: Response {
-        let (here, view) = (front.directory.here, front.directory.view)
-        return .json([
-            "node": .string(here.id), "incarnation": .string(here.incarnation),
-            "standing": .string(view.standing.rawValue), "leaseMargin": .number(view.leaseMargin),
-            "isFollowing": .bool(view.isFollowing),
-            "nodes": .object(
-                Dictionary(view.nodes.map { ($0.record.id, .string($0.record.incarnation)) }) { first, _ in first }),
-        ])
+    private static func response(_ answer: AliveAnswer) -> Response {
+        guard let bytes = try? JSONEncoder().encode(answer) else { return Response(status: .internalServerError) }
+        return .json(ByteBuffer(bytes: bytes))
     }
 
     /// - Throws: 421 with what this node knows, where the request's room is not here.

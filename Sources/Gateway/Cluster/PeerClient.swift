@@ -60,7 +60,7 @@ final class PeerClient: Sendable {
             let answer = try await client.execute(request, deadline: deadline)
             if answer.headers.contains(name: NodeHeaders.refused) {
                 return .rubbish(
-                    "it refuses this node's token: cluster.secret differs, or the clocks differ by more than \(Int(NodeToken.life / 2)) s"
+                    "it refuses this node's token: cluster.secret differs, or the clocks differ by more than \(Int(NodeToken.life)) s"
                 )
             }
             return .answer(answer)

@@ -5,111 +5,16 @@ import NIOCore
 import NIOHTTP1
 import Threads
 
-/// Holds the first bytes of a raw TCP client until its login names the room, and then lets them through.
-///
-/// It holds at most the largest login and one read; the guard of the connection limits what comes before a room.
-final class RawTCPPeek: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
-
-    /// The client has this long to log in.
-    private static let limit = TimeAmount(RawTCPSession.loginLimit)
-
-    private let login: EventLoopPromise<RawTCPMessage.Login>
-    private var frames = RawTCPFrameReader(maxJSON: RawTCPConnection.outsideJSON)
-    private var held: [ByteBuffer] = []
-    private var timeout: Scheduled<Void>?
-    private var hasLogin = false
-    private var isOpen = false
-    private var wantsRead = false
-    private var context: ChannelHandlerContext?
-
-    init(_ login: EventLoopPromise<RawTCPMessage.Login>) { self.login = login }
-
-    struct NoLogin: Error {}
-
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
-        timeout = context.eventLoop.assumeIsolated().scheduleTask(in: Self.limit) {
-            if !self.hasLogin { context.close(promise: nil) }
-        }
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.context = nil
-        timeout?.cancel()
-        if !hasLogin { login.fail(NoLogin()) }
-        hasLogin = true
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if isOpen { return context.fireChannelRead(data) }
-        let bytes = unwrapInboundIn(data)
-        held.append(bytes)
-        if hasLogin { return }
-        frames.append(bytes.readableBytesView)
-        do {
-            while let json = try frames.next() {
-                guard case .login(let found) = try RawTCPMessage.parse(json) else { continue }
-                hasLogin = true
-                login.succeed(found)
-                return
-            }
-        } catch {
-            // The endpoint here counts the fault and ends the connection.
-            hasLogin = true
-            login.succeed(RawTCPMessage.Login())
-        }
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        if isOpen { context.fireChannelReadComplete() }
-    }
-
-    /// Behind the login nothing is read until its node is known.
-    func read(context: ChannelHandlerContext) {
-        if hasLogin, !isOpen { wantsRead = true } else { context.read() }
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        if !hasLogin { login.fail(NoLogin()) }
-        hasLogin = true
-        context.fireChannelInactive()
-    }
-
-    /// Passes on what is held, and everything after it.
-    func open() {
-        guard !isOpen, let context else { return }
-        isOpen = true
-        for bytes in held { context.fireChannelRead(wrapInboundOut(bytes)) }
-        held = []
-        context.fireChannelReadComplete()
-        if wantsRead { context.read() }
-    }
-}
-
 /// One raw TCP client at the node that accepted it: its bytes go to this node's endpoint, or to that of its room's
 /// owner.
 struct RawTCPRelay: Sendable {
     let endpoint: RawTCPEndpoint
     let front: ClusterFront
 
-    /// A client whose login has not been read yet.
-    struct Client: Sendable {
-        var channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
-        var address: IPAddress?
-        var login: EventLoopFuture<RawTCPMessage.Login>
-        /// Lets the held bytes through.
-        var release: @Sendable () -> Void
-        var entered: @Sendable () -> Void
-    }
-
     /// The bytes of a message to the owner: a read's.
     private static let maxMessageBytes = 1 << 17
 
-    func serve(_ client: Client) async {
+    func serve(_ client: RawTCPClient) async {
         guard let login = try? await client.login.get() else {
             return client.channel.channel.close(promise: nil)
         }
@@ -166,7 +71,7 @@ struct RawTCPRelay: Sendable {
     }
 
     private func open(
-        _ owner: RoomOwner, _ room: String, _ segment: Int?, _ client: Client
+        _ owner: RoomOwner, _ room: String, _ segment: Int?, _ client: RawTCPClient
     ) async -> ClusterFront.Attempt<Pipe> {
         var headers = HTTPHeaders([("Host", "node")])
         let own = NodeHeaders(
@@ -175,7 +80,7 @@ struct RawTCPRelay: Sendable {
         for field in own.fields(front.tokens.make()) { headers.add(name: field.name, value: field.value) }
         if let segment { headers.add(name: NodeHeaders.segment, value: String(segment)) }
         let pipe = SocketPipe(
-            to: owner.node, uri: RawTCPFromNode.path, headers: headers, maxFrameBytes: Self.maxMessageBytes,
+            to: owner.node, uri: NodeBytes.path, headers: headers, maxFrameBytes: Self.maxMessageBytes,
             front: front, kind: .rawTCP)
         let holder = OutboundHolder()
         let channel = client.channel.channel
@@ -190,7 +95,7 @@ struct RawTCPRelay: Sendable {
         }.map { Pipe(socket: pipe, outbound: holder) }
     }
 
-    private func pump(_ client: Client, _ pipe: Pipe) async {
+    private func pump(_ client: RawTCPClient, _ pipe: Pipe) async {
         try? await client.channel.executeThenClose { inbound, outbound in
             pipe.outbound.set(outbound)
             client.release()

@@ -3,7 +3,10 @@ import Basics
 import Cluster
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
+import Logging
 import NIOCore
+import NIOHTTP1
 
 /// Sends a client's request to the node that answers it, and the answer back, both as streams: what is in memory of a
 /// body is bounded by the connections' buffers.
@@ -22,11 +25,12 @@ struct RequestForwarder: Sendable {
         let length = asked.headers[.contentLength].flatMap { Int($0) }
         let hasBody = length != nil || asked.headers[.transferEncoding] != nil
         if !hasBody {
-            asked.request.body = RequestBody(buffer: ByteBuffer())
+            asked.request.body = HummingbirdCore.RequestBody(buffer: ByteBuffer())
             isHeld = true
         } else if let length, length <= Self.heldBytes {
             do {
-                asked.request.body = RequestBody(buffer: try await asked.request.body.collect(upTo: Self.heldBytes))
+                asked.request.body = HummingbirdCore.RequestBody(
+                    buffer: try await asked.request.body.collect(upTo: Self.heldBytes))
             } catch is NIOTooManyBytesError {
                 throw APIError(.tooLarge, "the body may have at most \(Self.heldBytes) bytes")
             }

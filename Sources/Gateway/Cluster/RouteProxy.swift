@@ -5,7 +5,9 @@ import Conference
 import Foundation
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 
 /// Answers a route of the public listener where its placement says that other nodes take part.
 struct RouteProxy: Sendable {
@@ -91,7 +93,7 @@ struct RouteProxy: Sendable {
     private func byAll() async throws -> Response {
         var asked = asked
         let body = try await asked.body(upTo: max(route.bodyLimit, LargeBodies.freeBytes))
-        asked.request.body = RequestBody(buffer: ByteBuffer(bytes: body))
+        asked.request.body = HummingbirdCore.RequestBody(buffer: ByteBuffer(bytes: body))
         var response = try await serve(asked)
         guard response.status.code < 300 else { return response }
         let missing = await withTaskGroup(of: String?.self) { group in

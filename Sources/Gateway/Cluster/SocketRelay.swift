@@ -3,6 +3,7 @@ import Cluster
 import Conference
 import Foundation
 import NIOCore
+import NIOHTTP1
 import Threads
 
 /// One client's WebSocket at the node that accepted it. Its messages go to this node's endpoint, or through a pipe to
@@ -75,7 +76,7 @@ final class SocketRelay: Sendable {
     /// Makes the room's owner the target. Returns false where that cannot be: the client has been told.
     @discardableResult
     private func go(to room: String, _ need: RoomNeed) async -> Bool {
-        await go { [self] in
+        await go { [self] () async throws(Refusal) in
             try await front.reach(room, need, for: client.handshake.remote) { [self] owner in
                 await open(owner, room)
             }
@@ -83,11 +84,12 @@ final class SocketRelay: Sendable {
     }
 
     private func beginSocketIO() async {
-        await go { [self] in
+        await go { [self] () async throws(Refusal) in
             try await front.reachSocketIO { [self] owner in await open(owner, Placement.socketIORoom) }
         }
     }
 
+    @discardableResult
     private func go(
         _ reach: () async throws(Refusal) -> ClusterFront.Reached<SocketPipe>
     ) async -> Bool {

@@ -16,7 +16,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, WebSocketEndpoint, WebSocketConnection.Handshake)
         case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
         /// A raw TCP client's bytes, which another node of the cluster passes on.
-        case bytes(RawTCPFromNode)
+        case bytes(NodeBytes)
     }
 
     struct Value: ServerChildChannelValue {
@@ -36,7 +36,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
     /// Of the internal listener: what lets nodes in. nil: clients connect.
     var nodes: NodeGate?
     /// Serves raw TCP clients of other nodes.
-    var rawTCP: (@Sendable (RawTCPFromNode) async -> Void)?
+    var rawTCP: (@Sendable (NodeBytes) async -> Void)?
 
     /// Bytes of one read, which are parsed at once: in memory the smallest requests take eight times as much, the
     /// smallest frames twenty times. A large offer or body takes a few reads.
@@ -99,7 +99,9 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
             let filter = UpgradeFilter(admission)
             // A trusted proxy and a node send the requests of many clients, and limit them themselves.
-            let isProxy = nodes != nil || address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
+            let isProxy =
+                nodes != nil
+                || address.map { address in rules.trustedProxies.contains { $0.contains(address) } } ?? false
             let watch = RequestWatch(ticket, connection) { [table] head in
                 table.bodyLimit(head.method.rawValue, head.uri.prefix { $0 != "?" })
             } turn: { [limits] in
@@ -147,7 +149,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             },
         ])
         if endpoint.isRawTCP {
-            return .bytes(try RawTCPFromNode(channel, handshake, waiting: GatewayChannel.waitingMessages))
+            return .bytes(try NodeBytes(channel, handshake, waiting: GatewayChannel.waitingMessages))
         }
         return .webSocket(
             try NIOAsyncChannel(

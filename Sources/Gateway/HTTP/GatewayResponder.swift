@@ -17,8 +17,11 @@ struct GatewayResponder: HTTPResponder {
     var usesTLS: Bool
     /// Logs warnings that should appear once.
     var notices: Notices
-    /// nil: there is no cluster.
-    var front: ClusterFront?
+    /// In a cluster: answers a checked request, here by the closure, or by another node. nil: there is no cluster.
+    var forward: Forward?
+
+    typealias Serve = @Sendable (RouteRequest) async throws -> Response
+    typealias Forward = @Sendable (Route, RouteRequest, @escaping Serve) async throws -> Response
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         var response = await answer(request, context)
@@ -34,17 +37,16 @@ struct GatewayResponder: HTTPResponder {
         return await answer(request, context, source) { [self] route, asked in
             try checkHost(route, asked)
             try checkRate(route, asked)
-            guard let front else {
+            guard let forward else {
                 try await access.check(route.access, asked)
                 try checkOrigin(route, asked)
                 return try await route.handler(asked)
             }
             try checkOrigin(route, asked)
-            try front.checkLoop(asked)
-            return try await RouteProxy(front: front, route: route, asked: asked) { asked in
+            return try await forward(route, asked) { asked in
                 try await access.check(route.access, asked)
                 return try await route.handler(asked)
-            }.response()
+            }
         }
     }
 

@@ -329,12 +329,12 @@ final class WebSocketConnection: Sendable {
             do { try await Task.sleep(until: min(nextPing, end), clock: .continuous) } catch { return }
             let now = ContinuousClock.now
             if lastReceived.withLock({ $0 }).duration(to: now) >= WebSocketConnection.silenceLimit {
-                return end()
+                return self.end()
             }
             let mayStay = hasJoined.load(ordering: .relaxed) || mayStay.load(ordering: .relaxed)
             if let outsideEnd, now >= outsideEnd, !mayStay {
                 handshake.count(.unjoined)
-                end()
+                self.end()
                 return
             }
             if now >= nextPing {

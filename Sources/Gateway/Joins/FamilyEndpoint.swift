@@ -21,6 +21,16 @@ extension FamilyEndpoint {
     var samples: [MetricSample] { [] }
 }
 
+/// What endpoints of families ask of the cluster.
+protocol FamilyCluster: Sendable {
+    /// Places a room here, for clients that cannot be proxied.
+    ///
+    /// - Throws: `overloaded` where another node has it.
+    func placeHere(_ room: String) async throws(Refusal)
+    /// - Parameter end: ends every session of the Socket.IO family, which another node has.
+    func onLossOfSocketIO(_ end: @escaping @Sendable () -> Void)
+}
+
 /// What all families need.
 struct FamilyServices: Sendable {
     let joins: JoinService
@@ -28,7 +38,7 @@ struct FamilyServices: Sendable {
     let statistics: GatewayMetrics
     let configuration: TesseraConfiguration
     /// nil: there is no cluster.
-    var cluster: ClusterFront?
+    var cluster: (any FamilyCluster)?
     let logger: Logger
 }
 

@@ -7,12 +7,14 @@ import ServiceLifecycle
 /// The listening socket of the raw TCP endpoint. Its connections count as those of HTTP do (`limits.connections`).
 struct RawTCPServer: Service {
     /// A connection that the gate let in; nil: one that it refused.
-    private typealias Accepted = RawTCPRelay.Client?
+    private typealias Accepted = RawTCPClient?
 
     private let endpoint: RawTCPEndpoint
     private let listening: NIOAsyncChannel<Accepted, Never>
-    /// nil: there is no cluster.
-    private let front: ClusterFront?
+    /// In a cluster: serves a client whose login is read first, here or at another node. nil: there is no cluster.
+    private let relay: Relay?
+
+    typealias Relay = @Sendable (RawTCPClient) async -> Void
 
     /// The port; the system's choice where the setting has port 0.
     var port: Int? { listening.channel.localAddress?.port }
@@ -21,11 +23,11 @@ struct RawTCPServer: Service {
     ///
     /// - Throws: `IOError` or `SocketAddressError` for an address that cannot be listened on.
     init(
-        _ endpoint: RawTCPEndpoint, listen: Endpoint, gate: ConnectionGate, front: ClusterFront? = nil
+        _ endpoint: RawTCPEndpoint, listen: Endpoint, gate: ConnectionGate, relay: Relay? = nil
     ) async throws {
         self.endpoint = endpoint
-        self.front = front
-        let peeks = front != nil
+        self.relay = relay
+        let peeks = relay != nil
         listening = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 512)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -68,7 +70,7 @@ struct RawTCPServer: Service {
         } else {
             login.succeed(RawTCPMessage.Login())
         }
-        return RawTCPRelay.Client(
+        return RawTCPClient(
             channel: try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(
@@ -91,9 +93,7 @@ struct RawTCPServer: Service {
                         for try await accepted in connections {
                             guard let accepted else { continue }
                             group.addTask {
-                                if let front {
-                                    return await RawTCPRelay(endpoint: endpoint, front: front).serve(accepted)
-                                }
+                                if let relay { return await relay(accepted) }
                                 await endpoint.serve(
                                     accepted.channel, from: accepted.address, entered: accepted.entered)
                             }

@@ -8,6 +8,8 @@ final class SocketIOCalls: Sendable {
     private let sessions: SocketIOSessions
     private let joins: JoinService
     private let sdpLimit: Int
+    /// nil: there is no cluster.
+    private let cluster: (any FamilyCluster)?
     private let book = Guarded(CallBook())
     /// Called for each chat message of a client's room.
     private let onChat: @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void
@@ -16,7 +18,7 @@ final class SocketIOCalls: Sendable {
     private let now: @Sendable () -> Instant
 
     init(
-        _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int,
+        _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int, cluster: (any FamilyCluster)? = nil,
         now: @escaping @Sendable () -> Instant = { MonotonicClock.now() },
         onChat: @escaping @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void,
         onNotice: @escaping @Sendable (SocketIOClient, _ room: String, _ text: String) -> Void
@@ -24,6 +26,7 @@ final class SocketIOCalls: Sendable {
         self.sessions = sessions
         self.joins = joins
         self.sdpLimit = sdpLimit
+        self.cluster = cluster
         self.now = now
         self.onChat = onChat
         self.onNotice = onNotice
@@ -134,7 +137,9 @@ final class SocketIOCalls: Sendable {
     private func join(_ room: String, _ call: Int, _ client: SocketIOClient) async {
         var request = joins.request(room: room, name: client.user, from: client.address)
         request.pin = client.read { $0.pin.flatMap { $0.room == room ? $0.text : nil } }
-        do {
+        do throws(Refusal) {
+            // Its clients are all here, and so are the rooms of their calls.
+            try await cluster?.placeHere(room)
             let seat = try await joins.joinWhenLetIn(request, as: .socketIO, token: client.identity.token) {
                 onNotice(client, room, "A moderator has to let you in: please wait in the call.")
             } events: { [weak self, weak client] event in

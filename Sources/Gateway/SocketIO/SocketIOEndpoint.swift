@@ -22,7 +22,8 @@ final class SocketIOEndpoint: FamilyEndpoint {
         login = SocketIOLogin(services.joins, accounts: accounts)
         let chat = SocketIOChat(sessions, conference: services.joins.conference)
         let calls = SocketIOCalls(
-            sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes
+            sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes,
+            cluster: services.cluster
         ) { client, seat, message in
             chat.said(message, in: seat, to: client)
         } onNotice: { client, room, text in
@@ -31,6 +32,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
         events = SocketIOEvents(sessions, calls: calls, chat: chat)
         accountRoutes = SocketIOAccountRoutes(
             login: login, sessions: sessions, conference: services.joins.conference)
+        services.cluster?.onLossOfSocketIO { [sessions] in sessions.endAll(.draining) }
     }
 
     // MARK: FamilyEndpoint

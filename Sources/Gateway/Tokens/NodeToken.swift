@@ -4,7 +4,7 @@ import Foundation
 /// The tokens by which nodes of one cluster prove themselves to each other: JWT with HS256 (RFC 7519) by
 /// `cluster.secret`, for the audience `node`, which lives for half a minute.
 struct NodeToken: Sendable {
-    /// The life of a token. The clocks of two nodes may differ by half of it.
+    /// The life of a token. The clocks of two nodes may differ by as much.
     static let life: TimeInterval = 30
     /// The furthest end of a token that is taken: no node makes one that lives longer.
     private static let furthestEnd: TimeInterval = life * 2

@@ -22,7 +22,7 @@ enum Placement: Sendable, Equatable {
     case socketIO
 
     /// The pseudo-room whose owner has all accounts, chats and sessions of the Socket.IO family. In a cluster no room
-    /// can have this name (`ClusterFront.reach`).
+    /// can have this name.
     static let socketIORoom = "~socketIO"
 
     /// The usual one of a path: the owner of the room that is in it.

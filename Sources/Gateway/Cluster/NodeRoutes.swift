@@ -1,0 +1,49 @@
+import Basics
+import Cluster
+import Hummingbird
+
+/// The routes of one node of a cluster.
+extension RouteTable {
+    /// - Parameter drain: nil: there is no cluster.
+    mutating func addNode(_ drain: NodeDrain?, settings: ClusterSettings.Drain) {
+        let path = "/api/node/drain"
+        add(
+            Route(
+                .post, path, .admin,
+                RouteDescription(
+                    tag: "server",
+                    summary: "Empties the node that answers: no new room comes, and its rooms go to other nodes",
+                    body: ("application/json", Schema.ref("NodeDrain")),
+                    answers: [.empty(202, "It is being emptied; GET /readyz is 503 from now on.")],
+                    failures: [400, 404])
+            ) { asked in
+                let drain = try known(drain)
+                let body = try await asked.object(keys: ["mode", "within"])
+                var wish = settings
+                if let mode = try body.choice("mode", ClusterSettings.Drain.Mode.self) { wish.mode = mode }
+                if let seconds = try body.number("within") {
+                    guard (1...86_400).contains(seconds) else {
+                        throw APIError.badRequest("within: seconds, from 1 to 86400")
+                    }
+                    wish.within = .milliseconds(Int(seconds * 1000))
+                }
+                drain.begin(wish)
+                return Response(status: .accepted)
+            })
+        add(
+            Route(
+                .delete, path, .admin,
+                RouteDescription(
+                    tag: "server", summary: "Takes a drain back: rooms may come to the node that answers",
+                    answers: [.empty(204, "They may.")], failures: [404])
+            ) { _ in
+                await (try known(drain)).end()
+                return Response(status: .noContent)
+            })
+    }
+}
+
+private func known(_ drain: NodeDrain?) throws(APIError) -> NodeDrain {
+    guard let drain else { throw .notFound("this server is no node of a cluster (cluster.etcd)") }
+    return drain
+}

@@ -1,0 +1,153 @@
+import Basics
+import Cluster
+import Conference
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTLS
+import Logging
+import NIOCore
+import NIOSSL
+import ServiceLifecycle
+
+/// This server as a member of its cluster: the node, the bridge to the rooms, the front, and the internal listener.
+final class ClusterMember: Sendable {
+    let front: ClusterFront
+    let drain: NodeDrain
+    private let node: ClusterNode
+    private let bridge: ClusterBridge
+    private let peers: HTTPPeerQueries
+    private let settings: ClusterSettings
+    private let tls: TLSConfiguration?
+    private let logger: Logger
+
+    /// Connects nowhere yet.
+    ///
+    /// - Throws: faults of `cluster.*`: what the system or a file refuses.
+    init(_ configuration: TesseraConfiguration, _ conference: Conference, logger: Logger) throws(ConfigurationFaults) {
+        settings = configuration.cluster
+        self.logger = logger
+        tls = try ClusterCertificate.server(settings.tls)
+        try Self.checkAdvertised(settings)
+        let late = Guarded<ClusterFront?>(nil)
+        bridge = ClusterBridge(conference, logger: logger) { node in late.withLock { $0 }?.pipes.nodeIsGone(node) }
+        do throws(ClusterFault) {
+            let record = try NodeRecord(settings: settings, version: Gateway.version)
+            let tokens = NodeToken(secret: settings.secret, node: record.id)
+            peers = try HTTPPeerQueries(settings.tls) { _ in [(NodeHeaders.token, tokens.make())] }
+            node = try ClusterNode(
+                settings: settings, record: record, host: NodeHost(bridge: bridge, front: late), peers: peers,
+                logger: logger)
+        } catch {
+            throw ConfigurationFaults([ConfigurationFault(key: error.key, value: error.value, what: error.what)])
+        }
+        front = try ClusterFront(
+            node, keeper: bridge, settings: settings,
+            placementsPerSecond: Double(configuration.limits.joinsPerSecondPerAddress), logger: logger)
+        drain = NodeDrain(node) { [bridge] drain in await bridge.drain(drain) }
+        late.withLock { [front] in $0 = front }
+    }
+
+    /// - Throws: a fault for a name that nobody can reach.
+    private static func checkAdvertised(_ settings: ClusterSettings) throws(ConfigurationFaults) {
+        guard let advertise = settings.advertise, IPAddress(advertise.host) == nil else { return }
+        do {
+            _ = try NIOCore.SocketAddress.makeAddressResolvingHost(advertise.host, port: Int(advertise.port))
+        } catch {
+            throw ClusterCertificate.fault(
+                "cluster.advertise", advertise.description,
+                "there is no such host; name the address at which the other nodes reach cluster.listen")
+        }
+    }
+
+    var samples: [MetricSample] { node.samples + front.metrics.samples(pipes: front.pipes.count) }
+
+    /// The internal listener. The node registers itself as soon as it listens.
+    func listener(_ endpoints: Endpoints, budget: DescriptorBudget) -> any Service {
+        let gate = NodeGate(tokens: front.tokens)
+        let responder = NodeResponder(responder: endpoints.responder, front: front, gate: gate) { [node] in node.alive }
+        let channelEndpoints = endpoints.nodeEndpoints
+        let (rules, limits) = (endpoints.rules, endpoints.limits)
+        let (largeBodies, table) = (endpoints.largeBodies, endpoints.responder.table)
+        // Nodes count in all only: each carries the connections of many clients.
+        let connections = ConnectionGate(connections: budget.connections, perAddress: budget.connections)
+        let door = endpoints.rawTCP
+        let serveRawTCP: @Sendable (NodeBytes) async -> Void = { [front] client in
+            if let door { await client.serve(by: door, front) }
+        }
+        let builder = HTTPServerBuilder { [tls] responder -> any ServerChildChannel in
+            let channel = GatewayChannel(
+                responder: responder, endpoints: channelEndpoints, rules: rules, gate: connections, limits: limits,
+                isTLS: tls != nil, largeBodies: largeBodies, table: table, nodes: gate, rawTCP: serveRawTCP)
+            if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
+            return channel
+        }
+        let listen = settings.listen
+        let application = Application(
+            responder: responder, server: builder,
+            configuration: ApplicationConfiguration(
+                address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512,
+                availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
+            onServerRunning: { [self] _ in await start() }, logger: logger)
+        return InternalListener(application: application, listen: listen)
+    }
+
+    private func start() async {
+        bridge.start(node)
+        await node.start()
+        logger.notice(
+            "This server is a node of a cluster", metadata: ["node": "\(node.here.id)", "url": "\(node.here.url)"])
+    }
+
+    /// Empties the node before the process ends. Returns when that is done or the time for it is over.
+    func leave(within limit: Duration) async {
+        var wish = settings.drain
+        wish.within = limit
+        await drain.finish(wish)
+    }
+
+    /// Leaves the cluster.
+    func stop() async {
+        await bridge.stop()
+        await node.stop()
+        await front.shutdown()
+        await peers.shutdown()
+    }
+}
+
+extension ClusterBridge: RoomKeeper {}
+
+/// What is here, for the cluster: the rooms, and the Socket.IO family.
+private struct NodeHost: ClusterHost {
+    let bridge: ClusterBridge
+    let front: Guarded<ClusterFront?>
+
+    var rooms: [String] {
+        let servesSocketIO = front.withLock { $0 }?.servesSocketIO ?? false
+        return bridge.rooms + (servesSocketIO ? [Placement.socketIORoom] : [])
+    }
+    var load: NodeLoad { bridge.load }
+    func lose(_ rooms: [String]) {
+        if rooms.contains(Placement.socketIORoom) { front.withLock { $0 }?.loseSocketIO() }
+        bridge.lose(rooms.filter { $0 != Placement.socketIORoom })
+    }
+    func nodeIsGone(_ node: NodeRecord) { bridge.nodeIsGone(node) }
+}
+
+/// The internal listener as a service, whose faults name their key.
+private struct InternalListener: Service {
+    let application: Application<NodeResponder>
+    let listen: Endpoint
+
+    func run() async throws {
+        let what: String
+        do {
+            return try await application.run()
+        } catch let error as IOError {
+            what = Gateway.bindFault(error)
+        } catch let error as SocketAddressError {
+            what = "there is no such host: \(error)"
+        }
+        throw ClusterCertificate.fault("cluster.listen", listen.description, what)
+    }
+}

@@ -1,0 +1,52 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import Gateway
+
+@Suite struct NodeTokenTests {
+    private static let secret = "the secret of the nodes, of 32 bytes"
+    private let tokens = NodeToken(secret: secret, node: "a")
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func signed(_ claims: JSONValue, header: String = #"{"alg":"HS256","typ":"JWT"}"#) -> String {
+        let url = { (bytes: Data) in
+            bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        }
+        let body = url(Data(header.utf8)) + "." + url(Data(claims.bytes))
+        let key = SymmetricKey(data: Data(Self.secret.utf8))
+        return body + "." + url(Data(HMAC<SHA256>.authenticationCode(for: Data(body.utf8), using: key)))
+    }
+
+    @Test func `a node's token lives for half a minute`() {
+        let token = tokens.make(at: now)
+        #expect(tokens.verify(token, at: now) == "a")
+        #expect(tokens.verify(token, at: now + 29) == "a")
+        #expect(tokens.verify(token, at: now + 30) == nil)
+        #expect(tokens.verify(token, at: now - 29) == "a", "another node's clock may be late")
+        #expect(tokens.verify(token, at: now - 31) == nil, "no node makes one that lives this long")
+        #expect(tokens.verify(signed(["aud": "node", "iss": "b", "exp": 1_800_000_010]), at: now) == "b")
+    }
+
+    @Test func `no other token is one`() {
+        let end: JSONValue = 1_800_000_010
+        let bad = [
+            "", ".", "..", "a.b.c", "....", String(repeating: "a", count: 2000),
+            NodeToken(secret: "another secret of the nodes, 32 bytes", node: "a").make(at: now),
+            signed(["aud": "seat", "iss": "a", "exp": end]), signed(["aud": "node", "exp": end]),
+            signed(["aud": "node", "iss": "a"]), signed(["aud": ["node"], "iss": "a", "exp": end]), signed("text"),
+            signed(["aud": "node", "iss": "a", "exp": end], header: #"{"alg":"none","typ":"JWT"}"#),
+            signed(["aud": "node", "iss": "a", "exp": 1_900_000_000]),
+            String(tokens.make(at: now).dropLast()), tokens.make(at: now) + "A",
+            "x" + tokens.make(at: now),
+        ]
+        for token in bad { #expect(tokens.verify(token, at: now) == nil, "\(token.prefix(80))") }
+    }
+
+    @Test func `a ticket names its room, whoever signed it`() {
+        #expect(NodeToken.room(inTicket: signed(["aud": "seat", "room": "Daily stand-up"])) == "Daily stand-up")
+        for ticket in ["", "s", "a.b", "a.b.c", signed(["aud": "seat"]), signed(["room": 7])] {
+            #expect(NodeToken.room(inTicket: ticket) == nil, "\(ticket)")
+        }
+    }
+}
