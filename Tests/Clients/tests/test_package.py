@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from support.packages import PACKAGES, SYSTEM, Container, Manager, Tree, Unit, missing, mount, package, service
+from support.packages import DYNAMIC_USER, PACKAGES, SYSTEM, Container, Manager, Tree, Unit, missing, mount, package, service
 from support.server import PROGRAM, ROOT, SMALL, Server, free_port
 from tests.conftest import cannot_run
 
@@ -122,6 +122,9 @@ def test_the_debian_package_installs_runs_upgrades_and_goes(tree, tmp_path):
         assert manager.listen(20, until="READY=1"), container.log()
         # Real-time priority may be denied to a container by its control group, also with the capability.
         assert niceness(container.pid, "media") < 0, "CAP_SYS_NICE puts the network threads above others"
+        with open(f"/proc/{container.pid}/status") as status:
+            facts = {key: value.split() for key, _, value in (line.partition(":") for line in status)}
+        assert facts["Seccomp"] == ["2"] and facts["NoNewPrivs"] == ["1"] and set(facts["Uid"]) == {str(DYNAMIC_USER)}
         with call_of_two(port, tmp_path):
             recording = ask(port, "/api/rooms/hall/recordings", "POST")
             time.sleep(3)
