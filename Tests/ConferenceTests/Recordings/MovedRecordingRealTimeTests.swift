@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import RoomMedia
 import TestSupport
 import Testing
 
