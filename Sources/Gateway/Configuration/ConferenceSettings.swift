@@ -1,4 +1,5 @@
 import Basics
+import Cluster
 import Conference
 import RoomMedia
 
