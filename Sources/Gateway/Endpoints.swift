@@ -1,6 +1,7 @@
 import Basics
 import Cluster
 import Conference
+import Cluster
 import Foundation
 import Hummingbird
 import Logging
@@ -26,12 +27,14 @@ struct Endpoints: Sendable {
 
     /// - Parameters:
     ///   - certificateExpiry: the end of the certificate for HTTPS; nil: there is none.
+    ///   - outlook: what `GET /api/cluster` answers; nil: there is no cluster.
     ///   - budget: the connections that fit into the open files that the system allows.
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
         tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, drain: NodeDrain? = nil,
-        clusterSamples: @escaping @Sendable () -> [MetricSample] = { [] }, assets: WebAssets = .builtIn, usesTLS: Bool,
+        clusterSamples: @escaping @Sendable () -> [MetricSample] = { [] },
+        outlook: (@Sendable () async -> ClusterOutlook)? = nil, assets: WebAssets = .builtIn, usesTLS: Bool,
         certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
@@ -93,6 +96,7 @@ struct Endpoints: Sendable {
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(conference)
         table.addAvatars(conference, policy: access)
+        table.addCluster(outlook)
         table.addEvents(conference, readers: eventReaders, policy: access)
         table.addNode(drain, settings: configuration.cluster.drain)
         table.addSignalling()

@@ -9,7 +9,7 @@ struct Tessera: AsyncParsableCommand {
         abstract: "A conference server that composes one picture and mixes one audio stream for each participant.",
         version: Gateway.version,
         subcommands: [
-            ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,
+            ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self, ClusterCommand.self,
             VersionCommand.self,
         ])
 }

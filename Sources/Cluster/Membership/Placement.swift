@@ -52,6 +52,8 @@ struct Placement: Sendable {
             return .done(found.owner, found.record)
         }
         guard isSure, tries < Self.tries else { return .failed(.unavailable) }
+        // Its lease runs although its record has gone: it registers anew, or its lease ends.
+        if given == nil, let owner = copy.owners[room], copy.nodes[owner.node] == nil { return .failed(.ownerLost) }
         if !hasAsked, let former = copy.former(of: room, at: now), former.record.id != copy.id {
             return .ask(former.record)
         }
@@ -105,8 +107,6 @@ struct Placement: Sendable {
         }
         if let given, copy.owners[room]?.revision != given, copy.owner(of: room) == nil {
             outcome = .failed(.unavailable)
-        } else if given == nil, let owner = copy.owners[room], copy.nodes[owner.node] == nil {
-            outcome = .failed(.ownerLost)
         }
         return notices
     }

@@ -10,7 +10,12 @@ extension ClusterNode {
                 state.copy.owner(of: room), state.membership.standing(at: now) == .sure, state.isFollowing(at: now)
             )
         }
-        if let found, isFollowing || !isSure { return owner(found.owner, found.record) }
+        if let found, isFollowing || !isSure {
+            let owner = owner(found.owner, found.record)
+            // Another node may have a room that was to be here and is not.
+            if owner.isHere, !isSure, !host.rooms.contains(room) { throw .unavailable }
+            return owner
+        }
         // While the store is down for all, nobody can take a room: what was so is so.
         guard isSure else { throw .unavailable }
         do { return try await lookUp(room) } catch {

@@ -9,7 +9,7 @@ import NIOHTTP1
 final class WatchLines: HTTPClientResponseDelegate {
     typealias Response = Void
 
-    enum Fault: Error { case lineTooLong, tooSlow, status(UInt) }
+    enum Fault: Error, Hashable { case lineTooLong, tooSlow, status(UInt) }
 
     /// More than a lease with a room's owner for each of fifty thousand rooms.
     static let lineBytes = 16 << 20

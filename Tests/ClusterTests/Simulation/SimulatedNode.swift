@@ -48,8 +48,12 @@ final class SimulatedNode {
         generation += 1
         isRunning = false
         let lost = rooms
-        rooms = []
+        end(Array(lost))
         world.roomsEnded(lost, at: self)
+    }
+
+    private func end(_ names: [String]) {
+        for room in names where rooms.remove(room) != nil { world.hosts[room, default: 0] -= 1 }
     }
 
     var alive: AliveAnswer {
@@ -279,7 +283,7 @@ final class SimulatedNode {
         guard !names.isEmpty else { return }
         holdings.lose(names)
         for room in names { world.checkLoss(of: room, at: self) }
-        rooms.subtract(names)
+        end(names)
         world.roomsEnded(Set(names), at: self)
     }
 
@@ -325,7 +329,8 @@ final class SimulatedNode {
 
     /// A client comes to a room that is said to be here.
     func accept(_ room: String, _ done: @escaping (Bool) -> Void) {
-        if let owner = copy.owner(of: room), owner.owner.node == id { return done(open(room)) }
+        guard membership.standing(at: world.now) == .sure else { return done(rooms.contains(room)) }
+        if isWatching, let owner = copy.owner(of: room), owner.owner.node == id { return done(open(room)) }
         let key = StoreKey.owner(room)
         world.call(self, { $0.commit(Transaction(operations: [.read(key)])) }) { node, result in
             guard let result = try? result.get(), let entry = result.entry(key) else { return done(false) }
@@ -339,7 +344,7 @@ final class SimulatedNode {
 
     private func open(_ room: String) -> Bool {
         holdings.take(room)
-        rooms.insert(room)
+        if rooms.insert(room).inserted { world.hosts[room, default: 0] += 1 }
         return true
     }
 }
