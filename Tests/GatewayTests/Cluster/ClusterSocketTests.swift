@@ -181,14 +181,16 @@ import Testing
         let client = try await socket(a)
         await client.send(join("far"))
         #expect(await eventually { client.types() == ["joined"] })
-        // More than the outbox of the front holds, each state replaced by the next one at the owner.
-        for index in 0..<3000 {
-            let people = [FakeConference.anna]
-            b.conference.state.withLock { $0.events.last }?(SharedEvent(.participants(people)))
-            if index % 500 == 0 { await Task.yield() }
+        client.pause(true)
+        // More than the buffers of both hops hold, each state replaced by the next one at the owner.
+        let long = String(repeating: "x", count: 8000)
+        for index in 0..<5000 {
+            b.conference.state.withLock { $0.events.last }?(SharedEvent(.layout(ShownLayout(name: long + "\(index)"))))
+            if index % 100 == 0 { await Task.yield() }
         }
-        #expect(await eventually { client.types().last == "participants" })
-        #expect(!client.isEnded)
+        client.pause(false)
+        #expect(await eventually { client.received.last?.contains("x4999") == true })
+        #expect(!client.isEnded && client.received.count < 5000)
         client.end()
         await a.stop()
         await b.stop()

@@ -188,6 +188,7 @@ final class TestSocket: Sendable {
     private let texts = Guarded<[String]>([])
     private let closing = Guarded<UInt16?>(nil)
     private let ended = Guarded(false)
+    private let paused = Guarded(false)
     private let channel: any Channel
     private let task = Guarded<Task<Void, Never>?>(nil)
 
@@ -216,10 +217,11 @@ final class TestSocket: Sendable {
             }
         guard case .webSocket(let channel) = try await upgrade.get() else { return nil }
         self.channel = channel.channel
-        let (texts, closing, ended) = (texts, closing, ended)
+        let (texts, closing, ended, paused) = (texts, closing, ended, paused)
         let reading = Task {
             try? await channel.executeThenClose { inbound, outbound in
                 for try await frame in inbound {
+                    while paused.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
                     var data = frame.unmaskedData
                     switch frame.opcode {
                     case .text: texts.withLock { $0.append(String(buffer: data)) }
@@ -250,6 +252,9 @@ final class TestSocket: Sendable {
         try? await channel.writeAndFlush(
             WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: data))
     }
+
+    /// Stops reading, or reads on.
+    func pause(_ isPaused: Bool) { paused.withLock { $0 = isPaused } }
 
     func end() { channel.close(promise: nil) }
 
