@@ -50,6 +50,7 @@ export class Connection extends EventTarget {
   /// Sends one offer at a time: further changes are offered after the answer. Without a socket nothing is sent;
   /// `resumed` offers later.
   async offer(options = {}) {
+    if (!this.signalling.joined) this.owesRestart ||= options.iceRestart;
     if (this.pc.signalingState === 'closed' || !this.signalling.joined) return;
     if (this.isWaiting) {
       this.next = { ...this.next, ...options };
@@ -104,8 +105,8 @@ export class Connection extends EventTarget {
   /// have changed.
   async resumed() {
     clearTimeout(this.answerTimer);
-    const wasWaiting = this.isWaiting;
-    this.isWaiting = false;
+    const wasWaiting = this.isWaiting || this.owesRestart;
+    this.isWaiting = this.owesRestart = false;
     this.next = null;
     if (wasWaiting || !this.isConnected) await this.offer({ iceRestart: true });
   }
