@@ -153,7 +153,7 @@ struct CallSession {
         // An older server does not know `ping`, and so answers as well.
         guard !isOver, !(code == "bad_message" && text.contains(" ping;")) else { return [] }
         let words = "\(text) (\(code))"
-        let isBusy = code == "too_fast" || code == "overloaded"
+        let isBusy = code == "too_fast" || code == "overloaded" || (ticket != nil && retryAfter != nil)
         if let next, number == next.number {
             if next.isJoined { return isFatal ? giveUpMove(words) : [.say(words)] }
             guard isBusy else { return giveUpMove(words) }

@@ -40,7 +40,7 @@ package struct SignallingClient {
                     RoomPeople.Update(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
-            case "moving": self = .moving(within: object["within"] as? Int ?? Int(object["within"] as? Double ?? 1))
+            case "moving": self = .moving(within: Int(max(1, min(object["within"] as? Double ?? 1, 3600))))
             case "error":
                 self = .error(
                     code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false,

@@ -47,6 +47,12 @@ public final class Participant: Sendable {
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
     public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
 
+    /// Whether the seat has, or had and may get back, the media connection of a client. A client that comes back to a seat
+    /// without one needs a new connection.
+    public var hasMedia: Bool {
+        slot { slot in slot.room.member(id).map { $0.isConnected || $0.mediaLostAt != nil } ?? false } ?? false
+    }
+
     private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {
         conference.registry[room]?.read(body)
     }

@@ -50,4 +50,13 @@ struct RoomPeopleTests {
         #expect(
             try update(#"{"type":"participantsChanged"}"#) == .changes(joined: [], changed: [], left: [], viewers: 0))
     }
+
+    @Test(
+        "the time of a move is read within bounds",
+        arguments: [("10", 10), ("9.5", 9), ("0", 1), ("-1e300", 1), ("1e300", 3600), (#""soon""#, 1)])
+    func moving(within: String, seconds: Int) {
+        #expect(
+            SignallingClient.Message(json: Data(#"{"type":"moving","within":\#(within)}"#.utf8))
+                == .moving(within: seconds))
+    }
 }

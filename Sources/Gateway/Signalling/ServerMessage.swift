@@ -124,7 +124,7 @@ extension Welcome {
             role: info?.role ?? request?.role ?? .participant,
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
             recording: running.shown, recordings: running, isStreamed: seat.isStreamed, access: seat.access,
-            willRecord: willRecord, preRoll: seat.preRoll, isFresh: request != nil,
+            willRecord: willRecord, preRoll: seat.preRoll, isFresh: !seat.hasMedia,
             chat: seat.chatHistory)
     }
 }

@@ -100,7 +100,7 @@ export class Signalling extends EventTarget {
     }
     // An older server knows no `ping`, and says so.
     if (message.type === 'pong' || (message.code === 'bad_message' && / ping;/.test(message.message))) return;
-    if (message.type === 'error' && !this.joined && COMES_AGAIN.includes(message.code)) {
+    if (message.type === 'error' && !this.joined && (COMES_AGAIN.includes(message.code) || (this.resume && message.retryAfter))) {
       this.wait = message.retryAfter ?? 2;
       this.socket.close();
       return;

@@ -111,6 +111,8 @@ protocol ConferenceSeat: MediaSeat {
     /// The time that a recording of the room would begin before its start.
     var preRoll: Duration { get }
     var access: RoomAccess { get }
+    /// Whether the client's connection for media goes on, rather than begins.
+    var hasMedia: Bool { get }
     /// Whether the room is about to be recorded because of this participant's join.
     var startsRecording: Bool { get }
     /// The latest public messages of the room's chat, the oldest first.

@@ -324,6 +324,7 @@ final class FakeConference: ConferenceService {
         var preRoll: Duration { conference.state.withLock { $0.preRoll } }
         let access = RoomAccess()
         let startsRecording = false
+        let hasMedia = false
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
