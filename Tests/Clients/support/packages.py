@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import platform
 import re
 import resource
 import shutil
@@ -22,6 +23,7 @@ DEBIAN = Path(os.environ.get("BUILD_DIR", ROOT / ".build")).resolve() / "debian-
 # systemd takes users of DynamicUser= from 61184 on.
 DYNAMIC_USER = 61234
 SECOND = 1_000_000
+ARCHITECTURES = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
 
 
 def missing():
@@ -35,8 +37,8 @@ def missing():
 
 
 def package(ending):
-    found = sorted(PACKAGES.glob("*" + ending))
-    assert len(found) == 1, f"{PACKAGES} has {len(found)} *{ending}: run ./scripts/package --fast --binary $TESSERA --output {PACKAGES}"
+    found = sorted(PACKAGES.glob("tessera_*" + ending))
+    assert len(found) == 1, f"{PACKAGES} has {len(found)} tessera_*{ending}: run ./scripts/package --fast --binary $TESSERA --output {PACKAGES}"
     return found[0]
 
 
@@ -147,7 +149,7 @@ def seccomp(unit):
     ]
     # The C library then takes clone(2).
     rules.append({"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": 38})
-    return {"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 1, "architectures": ["SCMP_ARCH_X86_64"], "syscalls": rules}
+    return {"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 1, "architectures": [ARCHITECTURES[platform.machine()]], "syscalls": rules}
 
 
 class Manager:

@@ -165,7 +165,8 @@ def test_the_debian_package_installs_runs_upgrades_and_goes(tree, tmp_path):
     assert not tree.path("/usr/bin/tessera").exists() and conffile.read_text() == changed and file.exists() and accounts.exists()
     tree.apt("purge", "--autoremove", "tessera")
     assert not conffile.parent.exists() and not accounts.parent.exists()
-    state, recordings = "/var/lib/private/tessera", "/var/lib/private/tessera/recordings"
+    state = "/var/lib/private/tessera"
+    recordings = f"{state}/recordings"
     mine = {path for path in tree.files() if "tessera" in path}
     assert file.exists() and {path for path in mine if not path.startswith(recordings)} == {state, "/var/lib/tessera"}
 
