@@ -96,15 +96,28 @@ class EtcdMembers:
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
+    def make_users(self):
+        """By the command of the page, twice, as somebody does who is not sure that it ran."""
+        _, users = [commands for heading, commands in blocks("Operations.md") if heading == "etcd"]
+        users = users.replace("ROOT_PASSWORD=...", f"ROOT_PASSWORD={ROOT_PASSWORD}").replace("TESSERA_PASSWORD=...", f"TESSERA_PASSWORD={PASSWORD}")
+        shell(self.local(users) * 2)
+
+    def lose_everything(self):
+        """All members are gone, with their data, and begin as new ones."""
+        self.kill(*list(self.processes))
+        for number in (1, 2, 3):
+            shutil.rmtree(self.folder / f"data-{number}")
+        self.start(1, 2, 3)
+        self.until_healthy()
+        self.make_users()
+
     def __enter__(self):
         try:
-            certificates, users = [commands for heading, commands in blocks("Operations.md") if heading == "etcd"]
+            certificates, _ = [commands for heading, commands in blocks("Operations.md") if heading == "etcd"]
             shell(self.local(certificates))
             self.start(1, 2, 3)
             self.until_healthy()
-            users = users.replace("ROOT_PASSWORD=...", f"ROOT_PASSWORD={ROOT_PASSWORD}").replace("TESSERA_PASSWORD=...", f"TESSERA_PASSWORD={PASSWORD}")
-            # Twice, as somebody does who is not sure that it ran.
-            shell(self.local(users) * 2)
+            self.make_users()
         except BaseException:
             self.__exit__()
             raise
