@@ -196,6 +196,7 @@ class ClusterPrometheus(Prometheus):
         self.config.write_text(text)
 
 
+@pytest.mark.patient
 def test_a_cluster_by_the_pages_commands_and_its_figures(tmp_path):
     needs("etcd", "etcdctl", "openssl", "jq", "curl", "prometheus")
     prelude = blocks("Runbook.md")[0][1]

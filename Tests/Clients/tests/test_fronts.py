@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from support.aiortc_peer import HTTPPeer
+from support.browser import Chromium
 from support.flashes import wait_for
 from support.front import NAME, Front, behind
 from support.media import TONES
@@ -254,6 +255,28 @@ def closes(there, seconds):
         return True
 
 
+def test_a_browser_joins_through_the_front(tmp_path, kind):
+    """The page by HTTP/2, and WebSockets beside it."""
+    async def run(server, front):
+        chromium = await Chromium().start(f"{front.url}/?room=browser&name=Ada&join=1", flags=["--ignore-certificate-errors"])
+        try:
+            def there():
+                return [each["name"] for each in json.loads(server.get("/api/rooms/browser")[2]).get("participants", [])] == ["Ada"]
+            await asyncio.to_thread(wait_for, there, 20, "Ada's page has joined")
+            # A second socket while the page's connection is in use.
+            again = await chromium.evaluate(
+                f"new Promise(done => {{ const socket = new WebSocket('{front.signal_url}'); socket.onopen = () => done('open'); "
+                "socket.onerror = () => done('error'); })")
+            assert again == "open"
+            found = await chromium.evaluate("performance.getEntriesByType('resource').map(entry => entry.nextHopProtocol)")
+            assert "h2" in found, found
+        finally:
+            await chromium.close()
+    with behind(kind, tmp_path / "server") as server, Front(kind, tmp_path / "front", [server.port]) as front:
+        asyncio.run(run(server, front))
+
+
+@pytest.mark.patient
 def test_haproxy_sends_nobody_to_a_node_that_is_not_ready_and_closes_the_sockets_of_one_that_is_cut_off(tmp_path):
     if not shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin"):
         from conftest import cannot_run
