@@ -118,7 +118,8 @@ def test_whip_and_whep_work_through_any_node(cluster):
             ufrag = re.search(r"a=ice-ufrag:(\S+)", whip.pc.localDescription.sdp)[1]
             fragment = f"a=ice-ufrag:{ufrag}\r\na=end-of-candidates\r\n".encode()
             for endpoint in (two, three):
-                status, _, body = await asyncio.to_thread(endpoint.request, "PATCH", path, fragment, FRAGMENT)
+                status, _, body = await asyncio.to_thread(
+                    endpoint.request, "PATCH", path, fragment, {**FRAGMENT, "If-Match": whip.headers["ETag"]})
                 assert status == 204, (status, body)
             assert (await asyncio.to_thread(two.request, "DELETE", path))[0] == 200
             assert (await asyncio.to_thread(three.request, "DELETE", path))[0] == 404
@@ -207,7 +208,7 @@ def test_clients_of_the_other_families_share_a_room_by_different_nodes(cluster):
             assert await alice.ring(f"room_{room}") == room
             await alice.join_call()
             # The accounts are known at each node.
-            bob = keep(await SocketIOPeer(one, "bob", "cyan", TONES[3]).connect())
+            bob = keep(await SocketIOPeer(one, "bobby", "cyan", TONES[3]).connect())
             assert await asyncio.to_thread(cluster.owner, room) is await asyncio.to_thread(cluster.owner, "~socketIO")
             demo = keep(await DemoPeer(one, room, "Demo", "blue", TONES[2]).join())
             robo = keep(RawTCPPeer(two, RAW_TCP, room, "Robo", "yellow", TONES[3]))
@@ -232,7 +233,7 @@ def test_clients_of_the_other_families_share_a_room_by_different_nodes(cluster):
             for app in (demo, robo):
                 await within(5, lambda app=app: app.received_data[-1:] == [b"alice: hi"], f"{app.name} reads alice")
             await bob.say("alice", {"type": "txt", "msg": "hello"})
-            assert (await alice.event("chat", where=lambda message: message["from_user"] == "bob"))["bodies"]["msg"] == "hello"
+            assert (await alice.event("chat", where=lambda message: message["from_user"] == "bobby"))["bodies"]["msg"] == "hello"
         finally:
             for peer in reversed(opened):
                 with contextlib.suppress(Exception):
