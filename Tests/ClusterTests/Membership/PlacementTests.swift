@@ -75,7 +75,11 @@ import Testing
             return
         }
         #expect(transaction.conditions.first == .init(key: .owner("r"), revision: 0))
-        let result = TransactionResult(isDone: false, revision: 90, entries: [owner("r", "b", 89)])
+        let nodes = ["a", "b"].map { id in
+            let record = NodeRecord(id: id, incarnation: "i", url: "http://\(id)")
+            return StoreEntry(key: .node(id), value: .node(record), revision: 2, lease: 1)
+        }
+        let result = TransactionResult(isDone: false, revision: 90, entries: nodes + [owner("r", "b", 89)])
         _ = placement.committed(result, transaction, &copy, at: now)
         guard case .done(let found, let record) = placement.next(&copy, isSure: true, at: now, &random) else {
             Issue.record("not found")
