@@ -63,7 +63,7 @@ final class ClusterMember: Sendable {
     var samples: [MetricSample] { node.samples + front.metrics.samples(pipes: front.pipes.count) }
 
     /// What every node believes.
-    func outlook() async -> ClusterOutlook { await node.outlook() }
+    @Sendable func outlook() async -> ClusterOutlook { await node.outlook() }
 
     /// The internal listener. The node registers itself as soon as it listens.
     func listener(_ endpoints: Endpoints, budget: DescriptorBudget) -> any Service {

@@ -77,7 +77,7 @@ public struct Gateway: Sendable {
         let endpoints = await Endpoints(
             configuration, conference: conference, webhooks: webhooks, tracer: tracer, cluster: cluster?.front,
             drain: cluster?.drain, clusterSamples: { cluster?.samples ?? [] },
-            outlook: cluster.map { member in { await member.outlook() } }, usesTLS: tls != nil,
+            outlook: cluster?.outlook, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
         func abandon() async {
             await conference.drain(within: .seconds(1))
