@@ -41,12 +41,13 @@ final class PeerClient: Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = TimeAmount(timing.connect)
         configuration.timeout.read = TimeAmount(timing.silence)
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        // Whatever throws comes before the client, which must not end unless it is shut down.
         do {
             self.tls = settings.certificate.isEmpty ? nil : try NIOSSLContext(configuration: tls)
         } catch {
             throw ClusterCertificate.fault("cluster.tls.certificate", settings.certificate, "\(error)")
         }
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
     func shutdown() async { try? await client.shutdown() }

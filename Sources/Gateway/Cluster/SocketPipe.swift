@@ -314,8 +314,11 @@ final class SocketPipe: Sendable {
         let timeout = channel.eventLoop.scheduleTask(in: TimeAmount(front.timing.socket)) {
             channel.close(promise: nil)
         }
+        var pipeline = NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: configuration)
+        // The owner's first frame may come in one packet with its 101.
+        pipeline.leftOverBytesStrategy = .forwardBytes
         let upgraded = try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
-            configuration: .init(upgradeConfiguration: configuration))
+            configuration: pipeline)
         upgraded.whenComplete { _ in timeout.cancel() }
         return upgraded
     }

@@ -13,10 +13,10 @@ import Testing
 @Suite struct ClusterProxyTests {
     /// Nodes `a` and `b` of one store.
     private func nodes(
-        _ change: (inout TesseraConfiguration) -> Void = { _ in }
+        timing: ClusterFront.Timing = TestNode.patient, _ change: (inout TesseraConfiguration) -> Void = { _ in }
     ) async throws -> (FakeStore, a: TestNode, b: TestNode) {
         let store = FakeStore()
-        let a = try await TestNode("a", store, settings: change)
+        let a = try await TestNode("a", store, timing: timing, settings: change)
         let b = try await TestNode("b", store, settings: change)
         return (store, a, b)
     }
@@ -176,7 +176,7 @@ import Testing
 
     @Test(arguments: [nil, "rubbish\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"])
     func `an owner that answers rubbish, or never, costs a bounded time`(words: String?) async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await nodes(timing: TestNode.quick)
         store.own("room", by: "b")
         let strange = try await StrangeNode(words)
         b.directory.listens(at: strange.url)

@@ -10,10 +10,10 @@ import Testing
 /// WebSockets between two nodes, over loopback.
 @Suite struct ClusterSocketTests {
     private func nodes(
-        _ change: (inout TesseraConfiguration) -> Void = { _ in }
+        timing: ClusterFront.Timing = TestNode.patient, _ change: (inout TesseraConfiguration) -> Void = { _ in }
     ) async throws -> (FakeStore, a: TestNode, b: TestNode) {
         let store = FakeStore()
-        let a = try await TestNode("a", store, settings: change)
+        let a = try await TestNode("a", store, timing: timing, settings: change)
         let b = try await TestNode("b", store, settings: change)
         return (store, a, b)
     }
@@ -153,7 +153,7 @@ import Testing
 
     @Test(arguments: [nil, "rubbish\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
     func `many clients of an owner that never answers are refused in a bounded time`(words: String?) async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await nodes(timing: TestNode.quick)
         store.own("far", by: "b")
         let strange = try await StrangeNode(words)
         b.directory.listens(at: strange.url)
@@ -211,6 +211,38 @@ import Testing
         let sockets = try await socket(a, "/socket.io/?EIO=3&transport=websocket")
         #expect(await eventually { b.front.servesSocketIO })
         for client in [demo, web, sockets] { client.end() }
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `a raw TCP client's frames go to its room's owner, whole`() async throws {
+        let (store, a, b) = try await nodes { $0.doors.rawTCP = Endpoint(host: "127.0.0.1", port: 0) }
+        store.own("far", by: "b")
+        let client = try await TestBytes(port: a.rawTCPPort.withLock { $0 })
+        func frame(_ json: String) throws -> [UInt8] { try #require(RawTCPFrame.encode(Array(json.utf8))) }
+        let login = try frame(#"{"type":"login_req","source":0,"detail_info":{"room":"far","name":"Anna"}}"#)
+        // A heartbeat in front, and the login in pieces: all of it comes to the owner.
+        await client.send(try frame(#"{"type":"heartbeat_req"}"#) + login.prefix(9))
+        await client.send(Array(login.dropFirst(9)))
+        #expect(await eventually { client.text.contains("login_resp") }, "\(client.text)")
+        #expect(b.conference.asked.first == "join far Anna participant" && a.conference.asked.isEmpty)
+        #expect(b.conference.state.withLock { $0.requests.first?.client.address } == IPAddress("127.0.0.1"))
+        #expect(await eventually { client.text.contains("offer") })
+        #expect(client.text.contains("heartbeat_resp") && a.front.pipes.count == 1)
+        // The owner is gone: so is the connection.
+        a.front.pipes.nodeIsGone(b.directory.here)
+        #expect(await eventually { client.isEnded && a.front.pipes.count == 0 })
+        // A room that is here, with what was held.
+        store.own("near", by: "a")
+        let near = try await TestBytes(port: a.rawTCPPort.withLock { $0 })
+        await near.send(try frame(#"{"type":"login_req","source":0,"detail_info":{"room":"near","name":"Bob"}}"#))
+        #expect(await eventually { near.text.contains("login_resp") })
+        #expect(a.conference.asked.first == "join near Bob participant")
+        // Rubbish ends the connection.
+        let bad = try await TestBytes(port: a.rawTCPPort.withLock { $0 })
+        await bad.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
+        #expect(await eventually { bad.isEnded })
+        near.end()
         await a.stop()
         await b.stop()
     }

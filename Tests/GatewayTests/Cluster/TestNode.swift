@@ -29,10 +29,11 @@ final class TestNode: Sendable {
     /// The ports of the public and of the internal listener.
     private let ports = Guarded((public: 0, internal: 0))
     private let tasks = Guarded<[Task<Void, Never>]>([])
+    let rawTCPPort = Guarded(0)
 
     init(
         _ id: String, _ store: FakeStore, conference: FakeConference = FakeConference(),
-        timing: ClusterFront.Timing = TestNode.quick, settings change: (inout TesseraConfiguration) -> Void = { _ in }
+        timing: ClusterFront.Timing = TestNode.patient, settings change: (inout TesseraConfiguration) -> Void = { _ in }
     ) async throws {
         var settings = TesseraConfiguration()
         settings.limits.joinsPerSecondPerAddress = 1000
@@ -54,9 +55,19 @@ final class TestNode: Sendable {
         try await listen(logger)
     }
 
-    static var quick: ClusterFront.Timing {
+    /// For nodes that answer, however busy the machine is.
+    static var patient: ClusterFront.Timing {
         var timing = ClusterFront.Timing()
         timing.refusals = .milliseconds(20)
+        timing.list = .seconds(20)
+        timing.socket = .seconds(20)
+        timing.connect = .seconds(10)
+        return timing
+    }
+
+    /// For nodes that do not.
+    static var quick: ClusterFront.Timing {
+        var timing = patient
         timing.answer = .milliseconds(1500)
         timing.list = .milliseconds(1000)
         timing.socket = .milliseconds(800)
@@ -74,6 +85,15 @@ final class TestNode: Sendable {
         let innerPort = try await start(nodes, logger, inside)
         let outerPort = try await start(endpoints.responder, logger, outside)
         ports.withLock { $0 = (outerPort, innerPort) }
+        if let door = endpoints.rawTCP {
+            let relay = RawTCPRelay(endpoint: door, front: front)
+            let server = try await RawTCPServer(
+                door, listen: Endpoint(host: "127.0.0.1", port: 0),
+                gate: ConnectionGate(connections: 1000, perAddress: 1000), relay: { await relay.serve($0) })
+            rawTCPPort.withLock { $0 = server.port ?? 0 }
+            let task = Task { _ = try? await server.run() }
+            tasks.withLock { $0.append(task) }
+        }
         directory.listens(at: "http://127.0.0.1:\(innerPort)")
     }
 
@@ -270,4 +290,37 @@ final class TestSocket: Sendable {
             return type
         }
     }
+}
+
+/// A client's plain connection.
+final class TestBytes: Sendable {
+    private let received = Guarded<[UInt8]>([])
+    private let channel: any Channel
+    private let ended = Guarded(false)
+
+    init(port: Int) async throws {
+        let (received, ended) = (received, ended)
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.closeFuture.whenComplete { _ in ended.withLock { $0 = true } }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Collector(received))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+    }
+
+    private final class Collector: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let received: Guarded<[UInt8]>
+        init(_ received: Guarded<[UInt8]>) { self.received = received }
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.withLock { $0 += unwrapInboundIn(data).readableBytesView }
+        }
+    }
+
+    func send(_ bytes: [UInt8]) async { try? await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+    var text: String { String(decoding: received.withLock { $0 }, as: UTF8.self) }
+    var isEnded: Bool { ended.withLock { $0 } }
+    func end() { channel.close(promise: nil) }
 }

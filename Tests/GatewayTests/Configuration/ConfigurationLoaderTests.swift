@@ -217,6 +217,13 @@ import Testing
         "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}",
         "recording: {minimumFree: much}", "doors: {rawTCP: 8000}", "doors: {rawTCP: \"0.0.0.0:8080\"}",
         "tracing: {otlp: \"localhost:4318\"}", "tracing: {otlp: \"http://\"}",
+        "cluster: {etcd: [\"10.0.0.1:2379\"]}", "cluster: {etcd: [\"http://10.0.0.1:2379\"]}",
+        "cluster: {etcd: [\"http://10.0.0.1:2379\"], secret: short}", "cluster: {node: \"a b\"}",
+        "cluster: {zone: a/b}",
+        "cluster: {listen: 8081}", "cluster: {advertise: here}", "cluster: {ttl: 1s}", "cluster: {drain: {mode: now}}",
+        "cluster: {drain: {within: 0s}}",
+        "cluster: {etcd: [\"http://e:2379\"], secret: 0123456789012345678901234567890123, tls: {certificate: c.pem}}",
+        "cluster: {etcd: [\"http://e:2379\"], secret: 0123456789012345678901234567890123, listen: \"0.0.0.0:8080\"}",
     ])
     func `impossible values stop the start with one line each`(yaml: String) {
         let lines = faults(yaml)
