@@ -73,6 +73,9 @@ struct CallSession {
     private var comeback = Comeback()
     private var refusals = 0
     private var hasBeenIn = false, hasFlowed = false
+    /// The leg is of no use to the next server, even if that has media of this seat: a move that failed may have left
+    /// some there.
+    private var mustOffer = false
     /// The time without a call began; nil: in the call.
     private var lostAt: Instant?
     /// When a leg that failed is replaced.
@@ -116,7 +119,7 @@ struct CallSession {
         let isFirst = !hasBeenIn
         hasBeenIn = true
         if !isFirst { refusals = 0 }
-        if isSameSeat, !isFresh, current.leg != nil { return [.note("resumed")] }
+        if isSameSeat, !isFresh, !mustOffer, current.leg != nil { return [.note("resumed")] }
         let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
         return closing + (isFirst ? [] : [.note("joined again")]) + offer()
     }
@@ -139,6 +142,7 @@ struct CallSession {
         case "moved", "draining", "timeout", "failed":
             if next != nil { return promote() }
             if reason == "timeout" || reason == "failed" { ticket = nil }
+            mustOffer = true
             return lose(reason, reason == "moved" ? .moved : .lost, at: now)
         case "replaced" where next != nil: return []
         default:
@@ -266,7 +270,7 @@ struct CallSession {
         legs += 1
         current.leg = legs
         current.isFlowing = false
-        offerAt = nil
+        (mustOffer, offerAt) = (false, nil)
         return [.offer(attachment: current.number, leg: legs)]
     }
 
@@ -307,8 +311,10 @@ struct CallSession {
     private mutating func giveUpMove(_ why: String) -> [Action] {
         guard let next else { return [] }
         self.next = nil
+        if next.isJoined { mustOffer = true }
         let closing = next.leg.map { [Action.close(leg: $0)] } ?? []
-        return [.leave(attachment: next.number)] + closing + [.note("the move failed: \(why)")]
+        // The seat there ends by itself: the ticket of a seat that was left is good for nothing any more.
+        return [.drop(attachment: next.number)] + closing + [.note("the move failed: \(why)")]
     }
 
     private mutating func leaveOld() -> [Action] {

@@ -316,6 +316,7 @@ export class Call extends EventTarget {
     next.close();
     this.successor = null;
     if (this.signalling.closed) return this.end('replaced');
+    this.signalling.mustBegin = Boolean(next.welcome);
     if (this.connection) this.connection.successor = null;
     for (const text of next.signalling.queue) this.send(JSON.parse(text));
     for (const { type, message } of this.frozen.splice(0)) this.peopleChanged(() => this.people[type === 'participants' ? 'take' : 'change'](message), true);
@@ -387,6 +388,7 @@ export class Call extends EventTarget {
     clearInterval(this.timer);
     clearTimeout(this.forgetting);
     this.endOld();
+    this.successor?.signalling.leave();
     this.successor?.close();
     this.successor = null;
     this.signalling.close();

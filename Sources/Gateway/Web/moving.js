@@ -129,9 +129,10 @@ export class Successor {
     this.hasPicture = false;
   }
 
+  /// Gives up. The seat there ends by itself: the ticket of a seat that was left is good for nothing any more.
   close() {
     this.finish();
-    this.signalling.leave();
+    this.signalling.close();
     this.drop();
   }
 }

@@ -27,6 +27,9 @@ export class Signalling extends EventTarget {
     this.id = seat?.id;
     this.resume = seat?.resume ?? null;
     this.needsSeat = Boolean(seat);
+    /// The connection for media is of no use to the next server, even if that has media of this seat: a move that failed
+    /// may have left some there.
+    this.mustBegin = false;
     this.attempt = 0;
     this.closed = false;
     this.joined = false;
@@ -89,7 +92,8 @@ export class Signalling extends EventTarget {
     if (message.type === 'joined') {
       // In the same seat all may be as it was, or (`fresh`) the server has only the ticket and no connection for media.
       const isSameSeat = Boolean(this.resume) && message.you.id === this.id;
-      const resumed = isSameSeat && !message.fresh;
+      const resumed = isSameSeat && !message.fresh && !this.mustBegin;
+      this.mustBegin = false;
       this.id = message.you.id;
       this.resume = message.you.resume ?? null;
       this.joined = true;
@@ -119,6 +123,7 @@ export class Signalling extends EventTarget {
     if (message.type === 'left' && COMES_BACK.includes(message.reason)) {
       if (!KEEPS_SEAT.includes(message.reason)) this.resume = null;
       this.hasMoved = message.reason === 'moved';
+      this.mustBegin = true;
       this.drop();
       this.lost();
       return;
