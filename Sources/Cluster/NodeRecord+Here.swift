@@ -6,7 +6,7 @@ extension NodeRecord {
     ///
     /// - Parameter port: the port of the internal listener, where that is known better than by the settings (port 0).
     public init(settings: ClusterSettings, version: String, port: UInt16? = nil) throws(ClusterFault) {
-        let id = settings.node.isEmpty ? Self.machineName : settings.node
+        let id = settings.nodeID
         guard !id.isEmpty else {
             throw ClusterFault(
                 key: "cluster.node", value: "", what: "the machine has no name that can be one; set it to another id")
@@ -30,7 +30,7 @@ extension NodeRecord {
     }
 
     /// The machine's name up to its first dot, of the characters that ids have.
-    private static var machineName: String {
+    fileprivate static var machineName: String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "" }
         let bytes = name.prefix { $0 != 0 && $0 != 46 }.map { UInt8(bitPattern: $0) }
@@ -64,4 +64,9 @@ extension NodeRecord {
         }
         return sixth
     }
+}
+
+extension ClusterSettings {
+    /// The id of this node: `node`, or else the machine's name; empty: the machine has none that can be one.
+    public var nodeID: String { node.isEmpty ? NodeRecord.machineName : node }
 }

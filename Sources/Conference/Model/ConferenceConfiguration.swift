@@ -75,6 +75,9 @@ public struct ConferenceConfiguration: Sendable {
         public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
         public enum Audio: String, Sendable, CaseIterable { case aac, opus }
         public var directory = "recordings"
+        /// The node of a cluster: ids begin with it, so that every node knows whose recording one is. Empty: there is
+        /// none.
+        public var node = ""
         public var start = Start.manual
         /// A new file begins after this; zero: one file.
         public var segment: Duration = .zero

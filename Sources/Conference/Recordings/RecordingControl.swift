@@ -19,6 +19,7 @@ final class RecordingControl: Sendable {
     let deliveries: RecordingDeliveries
     private let retention: RetentionControl
     private let directory: String
+    private let node: String
     private let logger: Logger
     private let log: RoomLog
     private let events: EventBus
@@ -58,6 +59,7 @@ final class RecordingControl: Sendable {
         self.events = events
         self.answerTimeout = answerTimeout
         directory = configuration.directory
+        node = configuration.node
         self.disk = disk
         preRoll = configuration.preRoll
         deliveries = RecordingDeliveries(configuration, logger: logger, events: events)
@@ -105,7 +107,7 @@ final class RecordingControl: Sendable {
     /// The directory's catalogue, read now where earlier attempts failed. Called on the queue.
     func readyCatalogue() throws(RecordingError) -> RecordingCatalogue {
         if let catalogue { return catalogue }
-        let made = try RecordingCatalogue(directory: directory, disk: disk, delivers: deliveries.isOn)
+        let made = try RecordingCatalogue(directory: directory, disk: disk, delivers: deliveries.isOn, node: node)
         let repairs = RecordingRepairs(made)
         state.withLock { state in
             state.catalogue = made

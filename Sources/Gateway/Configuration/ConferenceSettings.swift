@@ -25,6 +25,9 @@ extension ConferenceConfiguration {
         publicURL = settings.http.publicURL
         limits = settings.limits.conference
         layoutsDirectory = settings.layouts.directory
-        if settings.cluster.isOn { seatSecrets = ClusterTickets(secret: settings.cluster.secret) }
+        if settings.cluster.isOn {
+            seatSecrets = ClusterTickets(secret: settings.cluster.secret)
+            recording.node = settings.cluster.nodeID
+        }
     }
 }

@@ -11,6 +11,8 @@ public final class RecordingCatalogue: Sendable {
     private let capacity: Int
     /// Whether new recordings are to be delivered.
     private let delivers: Bool
+    /// What the ids of new recordings begin with.
+    private let idPrefix: String
     private let state: Guarded<State>
     /// The ids of the recordings that a crash left open, the oldest first.
     let leftOpen: [String]
@@ -34,13 +36,16 @@ public final class RecordingCatalogue: Sendable {
     /// - Parameters:
     ///   - capacity: the most recordings that are read: the newest ones, by their names.
     ///   - delivers: whether recordings that begin from now on are to be delivered.
+    ///   - node: the node of a cluster that the recordings belong to: new ids begin with it. Empty: there is none.
     public init(
-        directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system, delivers: Bool = false
+        directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system, delivers: Bool = false,
+        node: String = ""
     ) throws(RecordingError) {
         self.directory = directory
         self.disk = disk
         self.capacity = capacity
         self.delivers = delivers
+        idPrefix = node.isEmpty ? "" : node + "-"
         try Self.makeDirectory(directory)
         let names = Self.names(in: directory)
         for name in names
@@ -154,7 +159,7 @@ public final class RecordingCatalogue: Sendable {
         continuing series: RecordingSeries? = nil, at now: Date, mark: () -> UInt16
     ) throws(RecordingError) -> RecordingEntry {
         let entry = try add {
-            RecordingEntry.id(room: room, at: now, mark: mark())
+            idPrefix + RecordingEntry.id(room: room, at: now, mark: mark())
         } make: { id in
             let file = id + content.suffix
             var entry = RecordingEntry(

@@ -12,5 +12,5 @@ ADMIN = "let the administrator in"
 def token(claims, secret=SECRET, algorithm="HS256"):
     def part(data):
         return base64.urlsafe_b64encode(data).rstrip(b"=")
-    signed = part(json.dumps({"alg": algorithm, "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
+    signed = part(json.dumps({"alg": algorithm, "typ": "JWT"}, separators=(",", ":")).encode()) + b"." + part(json.dumps(claims).encode())
     return (signed + b"." + part(hmac.new(secret.encode(), signed, hashlib.sha256).digest())).decode()

@@ -22,6 +22,16 @@ import Testing
         #expect(try RecordingCatalogue(directory: directory.file("new")).list().isEmpty)
     }
 
+    @Test("The ids of a node of a cluster begin with it, and outlive a restart")
+    func node() throws {
+        let directory = ScratchDirectory()
+        let catalogue = try RecordingCatalogue(directory: directory.file("node"), node: "east-1.b")
+        let entry = try catalogue.begin(room: "kitchen", at: Date(timeIntervalSince1970: 1_751_600_000))
+        #expect(entry.id.hasPrefix("east-1.b-20250704-033320-kitchen-") && entry.file == entry.id + ".mp4")
+        let again = try RecordingCatalogue(directory: directory.file("node"), node: "east-1.b")
+        #expect(again.list().map(\.id) == [entry.id])
+    }
+
     @Test("The end of a recording is known even where its sidecar cannot be written")
     func fullDisk() throws {
         let directory = ScratchDirectory()
