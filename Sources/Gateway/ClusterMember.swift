@@ -62,13 +62,8 @@ final class ClusterMember: Sendable {
 
     var samples: [MetricSample] { node.samples + front.metrics.samples(pipes: front.pipes.count) }
 
-<<<<<<< ours
-    /// What every node believes.
-    @Sendable func outlook() async -> ClusterOutlook { await node.outlook() }
-=======
     /// What every node believes: the answer to `GET /api/cluster`.
-    func outlook() async -> ClusterOutlook { await node.outlook() }
->>>>>>> theirs
+    @Sendable func outlook() async -> ClusterOutlook { await node.outlook() }
 
     /// The internal listener. The node registers itself as soon as it listens.
     func listener(_ endpoints: Endpoints, budget: DescriptorBudget) -> any Service {
