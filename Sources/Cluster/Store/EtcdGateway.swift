@@ -174,6 +174,9 @@ final class EtcdGateway: ClusterStore {
                 }
             }
         }
+        // A token has the raft index at which it was given, and a member waits for that index before it answers: one that
+        // has begun anew with no data (an etcd that was lost) would wait for a long time.
+        dropToken()
         throw failure
     }
 
