@@ -26,6 +26,9 @@ struct GatewayResponder: HTTPResponder {
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         var response = await answer(request, context)
         decorate(&response, request)
+        // A proxy sends the requests of many clients over a connection that it keeps, WebSocket handshakes too; but those are
+        // taken as the first request of a connection alone.
+        if rules.isTrustedProxy(context.remote) { response.headers[.connection] = "close" }
         statistics.countRequest(status: response.status.code)
         return response
     }

@@ -23,6 +23,12 @@ struct RequestRules: Sendable {
         PublicAddress(publicURL: publicURL, source: source, usesTLS: usesTLS)
     }
 
+    /// Whether an address of a connection is one of `http.trustedProxies`.
+    func isTrustedProxy(_ remote: String?) -> Bool {
+        guard let address = remote.flatMap({ IPAddress(withoutZone: $0) })?.unmapped else { return false }
+        return trustedProxies.contains { $0.contains(address) }
+    }
+
     /// The source of a request, from the addresses of its connection (`remote`, `local`) and from its headers.
     func source(remote: String?, local: String?, host: String?, headers: ProxyHeaders) -> RequestSource {
         RequestSource(
