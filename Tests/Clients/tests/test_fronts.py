@@ -95,6 +95,11 @@ def test_whatever_a_client_does_passes_through_the_front(tmp_path, kind):
             capture_output=True, text=True, check=True, timeout=20)
         assert version.stdout == "2 200", version
 
+        # A front gets a connection for one request alone: the next one may be a WebSocket's.
+        direct = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+        direct.request("GET", "/healthz")
+        assert direct.getresponse().getheader("Connection") == "close"
+
         # Who asks through a proxy is never at the machine, whatever its headers say, and has an address of its own.
         for lie in ({}, {"Host": "localhost"}, {"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}, {"X-Real-IP": "127.0.0.1"}):
             assert front.request("PUT", "/api/rooms/mine", b"{}", {"Content-Type": "application/json", **lie})[0] == 401, lie
