@@ -1,7 +1,6 @@
 import Basics
 import Cluster
 import Conference
-import Cluster
 import Foundation
 import Hummingbird
 import Logging
