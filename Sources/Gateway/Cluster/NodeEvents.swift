@@ -21,7 +21,7 @@ struct NodeEvents: Sendable {
         var response = try await own(asked)
         guard response.status == .ok else { return response }
         let merged = MergedEvents(front: front, asked: asked, own: response.body) { asked in
-            await NodeLists(front: front).rooms(asked, own: own)
+            await NodeLists(front: front).rooms(asked)
         }
         response.body = ResponseBody { writer in try await merged.write(to: &writer) }
         return response

@@ -23,9 +23,10 @@ struct NodeLists: Sendable {
         }
     }
 
-    /// The rooms of all nodes: the data of a stream's `reset`.
-    func rooms(_ asked: RouteRequest, own: @Sendable (RouteRequest) async throws -> Response) async -> [JSONValue] {
-        Self.byAge((try? await merged(asked, "/api/rooms", own))?.items ?? [])
+    /// The rooms of all nodes, this one included: the data of a stream's `reset`.
+    func rooms(_ asked: RouteRequest) async -> [JSONValue] {
+        let all = await parts(asked, "/api/rooms", of: [front.directory.here] + front.others)
+        return Self.byAge(all.flatMap { $0.items ?? [] })
     }
 
     private static func byAge(_ rooms: [JSONValue]) -> [JSONValue] {
@@ -90,7 +91,7 @@ struct NodeLists: Sendable {
     private func merged(
         _ asked: RouteRequest, _ uri: String, _ own: @Sendable (RouteRequest) async throws -> Response
     ) async throws -> (items: [JSONValue], missing: [String]) {
-        async let others = parts(asked, uri)
+        async let others = parts(asked, uri, of: front.others)
         // A refusal here would be one everywhere: the rules of access are the same.
         let body = try await ownAnswer(asked, uri, own)
         guard let body, let items = Self.list(body) else { throw APIError(.internalFailure, "this is no list") }
@@ -100,9 +101,9 @@ struct NodeLists: Sendable {
         )
     }
 
-    private func parts(_ asked: RouteRequest, _ uri: String) async -> [Part] {
+    private func parts(_ asked: RouteRequest, _ uri: String, of nodes: [NodeRecord]) async -> [Part] {
         await withTaskGroup(of: Part.self) { group in
-            for node in front.others {
+            for node in nodes {
                 group.addTask { [front] in
                     let answer = await NodeRequests(front: front).ask(
                         node, .get, uri, asked, within: front.timing.list)

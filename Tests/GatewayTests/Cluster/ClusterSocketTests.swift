@@ -71,7 +71,7 @@ import Testing
         let (store, a, b) = try await nodes()
         store.own("near", by: "a")
         store.own("far", by: "b")
-        a.conference.state.withLock { $0.joinError = .roomFull("near") }
+        a.conference.state.withLock { $0.joinError = .unknownLayout("x") }
         let client = try await socket(a)
         await client.send(join("near"))
         #expect(await eventually { client.types() == ["error"] })
