@@ -135,12 +135,12 @@ def test_a_frozen_leader_of_etcd_and_a_lost_key_of_a_node_end_no_call(cluster):
             joins = [(await member.state([]))["joins"] for member in call.members]
             leader = await asyncio.to_thread(cluster.etcd.leader)
             leader.freeze()
-            await steady(cluster, call.members, TTL + 2)
+            await steady(cluster, call.members, TTL + 1)
             assert await asyncio.to_thread(cluster.owner, call.room) is owner
             status, _, body = await asyncio.to_thread(cluster.front.endpoint.request, "PUT", "/api/rooms/under-another-leader", {})
             assert status == 201, (status, body)
             leader.thaw()
-            await steady(cluster, call.members, 3)
+            await steady(cluster, call.members, 1)
 
             await asyncio.to_thread(cluster.etcd.delete, f"nodes/{owner.name}")
             await later(lambda: owner.name in cluster.etcd.nodes(), 5, "the node's key")
@@ -169,16 +169,13 @@ def test_clients_of_both_halves_meet_after_a_partition(cluster):
             start = wall()
             cluster.lan.part(owner.name, "e1")
             await later(lambda: cluster.owner(room) not in (owner, None), TTL + 10, "a new owner")
-            seen = []
-            contact = None
-            while wall() < start + 25_000:
+            await asyncio.sleep(1)
+            cluster.lan.mend()
+            contact, seen = wall(), []
+            while wall() < contact + 4000:
                 running = [node.name for node in cluster.nodes.values() if room in await asyncio.to_thread(node.own_rooms)]
                 seen.append(running)
-                if contact is None and wall() > start + 14_000:
-                    cluster.lan.mend()
-                    contact = wall()
-                if contact and len(running) > 1:
-                    assert wall() < contact + 2500, f"two rooms 2 s after contact: {running}"
+                assert len(running) == 1 or wall() < contact + 2500, f"two rooms 2 s after contact: {running}"
                 await asyncio.sleep(0.2)
             took, _ = await all_well(members, 10, start)
             print(f"everybody in one room {took:.1f} s after the cut; rooms seen: {sorted({tuple(each) for each in seen})}")
