@@ -50,7 +50,7 @@ public final class Participant: Sendable {
     /// Whether the seat has, or had and may get back, the media connection of a client. A client that comes back to a seat
     /// without one needs a new connection.
     public var hasMedia: Bool {
-        slot { slot in slot.room.member(id).map { $0.isConnected || $0.mediaLostAt != nil } ?? false } ?? false
+        slot { slot in slot.room.member(id).map { $0.wasConnected } ?? false } ?? false
     }
 
     private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {

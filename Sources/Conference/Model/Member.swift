@@ -53,6 +53,8 @@ struct Member: Hashable, Sendable {
     var choiceMadeDuring: Int?
 
     var isConnected = false
+    /// Whether there was a media connection already.
+    var wasConnected = false
     /// When the media connection was lost, or when the member joined if there was none yet.
     var mediaLostAt: Instant?
     var signallingLostAt: Instant?

@@ -303,6 +303,7 @@ struct Room: Sendable {
             return
         }
         members[index].isConnected = isConnected
+        members[index].wasConnected = true
         members[index].mediaLostAt = isConnected ? nil : now
     }
 

@@ -75,7 +75,9 @@ struct RoomTests {
     func seats() throws {
         var room = room()
         try join(&room, "a")
+        #expect(room.member("a")?.wasConnected == false)
         room.media("a", isConnected: true, at: at(2))
+        #expect(room.member("a")?.wasConnected == true)
         room.signallingLost("a", at: at(10))
         #expect(room.expired(at: at(24)).isEmpty)
         #expect(room.expired(at: at(25)) == ["a"])
