@@ -110,6 +110,13 @@ extension TesseraConfiguration {
                         "a cluster needs one of at least \(TesseraConfiguration.minimumSecretBytes) bytes, the same on every node; `openssl rand -base64 32` makes a good one"
                 ))
         }
+        // A resume ticket would pass as a join's token, both being HS256.
+        if !cluster.secret.isEmpty, cluster.secret == auth.secret {
+            faults.append(
+                ConfigurationFault(
+                    key: "cluster.secret", value: nil,
+                    what: "differs from auth.secret; `openssl rand -base64 32` makes another one"))
+        }
         if cluster.tls.certificate.isEmpty != cluster.tls.key.isEmpty {
             let missing = cluster.tls.certificate.isEmpty ? "cluster.tls.certificate" : "cluster.tls.key"
             faults.append(

@@ -224,6 +224,7 @@ import Testing
         "cluster: {drain: {within: 0s}}",
         "cluster: {etcd: [\"http://e:2379\"], secret: 0123456789012345678901234567890123, tls: {certificate: c.pem}}",
         "cluster: {etcd: [\"http://e:2379\"], secret: 0123456789012345678901234567890123, listen: \"0.0.0.0:8080\"}",
+        "{cluster: {etcd: [\"http://e:2379\"], secret: 0123456789012345678901234567890123}, auth: {secret: 0123456789012345678901234567890123}}",
     ])
     func `impossible values stop the start with one line each`(yaml: String) {
         let lines = faults(yaml)
