@@ -53,7 +53,7 @@ def test_everybody_is_back_in_one_room_with_all_they_had(cluster, kind):
             start = wall()
             strike(cluster, kind, owner)
             took, after = await call.well(death.aim, start)
-            gaps = {name: round(max(state["picture"], state["sound"]) - start) for name, state in after.items()}
+            gaps = {name: round(max(state["picture"] or 0, state["sound"]) - start) for name, state in after.items()}
             print(f"{death.what}: everybody was back after {took:.1f} s: {gaps}")
             new = await asyncio.to_thread(cluster.owner, call.room)
             assert new is not owner and await asyncio.to_thread(cluster.etcd.epoch, call.room) > epoch

@@ -13,8 +13,8 @@
   window.WebSocket = class extends NativeSocket {
     constructor(...all) {
       super(...all);
-      this.addEventListener('message', ({ data }) => watched.messages.push({ at: now(), ...JSON.parse(data) }));
-      this.addEventListener('close', ({ code }) => watched.messages.push({ at: now(), type: 'closed', code }));
+      this.addEventListener('message', ({ data }) => watched.messages.push({ at: now(), ...JSON.parse(data), socket: this }));
+      this.addEventListener('close', ({ code }) => watched.messages.push({ at: now(), socket: this, type: 'closed', code }));
     }
   };
 
@@ -174,9 +174,9 @@
     const joined = last('joined');
     return {
       id: joined?.you.id ?? null, name: joined?.you.name, role: joined?.you.role, joins: watched.messages.filter(({ type }) => type === 'joined').length,
-      tiles: (last('tiles')?.tiles ?? []).map(tile => tile.participant), joinedAt: joined?.at ?? null,
+      tiles: (watched.messages.findLast(({ type, socket }) => type === 'tiles' && socket === joined?.socket)?.tiles ?? []).map(tile => tile.participant), joinedAt: joined?.at ?? null,
       chat: (joined?.chat ?? []).map(({ text }) => text),
-      picture: run(watched.frames, 700), sound: run(heard(wanted), watched.meter ? 400 : 1000), problems: watched.problems,
+      line: last('line') && { ...last('line'), socket: undefined }, picture: run(watched.frames, 1000), sound: run(heard(wanted), watched.meter ? 400 : 1000), problems: watched.problems,
     };
   };
   /// The longest gaps in ms of the picture and of these tones since then.
