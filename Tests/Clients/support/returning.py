@@ -174,7 +174,7 @@ class ReturningPeer(AiortcPeer):
             "id": self.id, "name": self.joins[-1]["you"]["name"], "role": self.joins[-1]["you"]["role"], "joins": len(self.joins),
             "tiles": [tile["participant"] for tile in (self.tiles or {}).get("tiles", [])], "joinedAt": self.joins[-1]["at"],
             "chat": [message["text"] for message in self.joins[-1].get("chat", [])],
-            "line": next((message for message in reversed(self.messages) if message["type"] == "line"), None), "picture": since(self.frames, 1000), "sound": since(self.heard(tones), 400), "problems": []}
+            "line": next((message for message in reversed(self.messages) if message["type"] == "line"), None), "picture": since(self.frames, 1000), "sound": since(self.heard(tones), 400) if tones else self.joins[-1]["at"], "problems": []}
 
     async def gaps(self, start, tones):
         def longest(times):
