@@ -11,7 +11,7 @@ from bench.cluster import DEATHS, Call, strike
 from support.members import ask, kept, later, wall
 from support.server import PROGRAM
 
-pytestmark = [pytest.mark.usefixtures("good_line"), pytest.mark.patient]
+pytestmark = [pytest.mark.usefixtures("good_line"), pytest.mark.quiet]
 
 
 def recordings(endpoint, series=None):

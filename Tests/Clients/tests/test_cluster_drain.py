@@ -74,7 +74,7 @@ def test_a_second_signal_ends_a_drain_at_once(cluster):
     asyncio.run(asyncio.wait_for(run(), 40))
 
 
-@pytest.mark.patient
+@pytest.mark.quiet
 def test_a_rolling_restart_loses_nobody(cluster):
     async def run():
         rooms = ["roll-0", "roll-1", "roll-2"]

@@ -10,7 +10,7 @@ from support.media import TONES
 from support.members import all_well, close, join_without_media, later, longest_gaps, wall
 from support.returning import ReturningPeer
 
-pytestmark = [pytest.mark.usefixtures("good_line"), pytest.mark.patient]
+pytestmark = [pytest.mark.usefixtures("good_line"), pytest.mark.quiet]
 TTL = 6
 
 

@@ -22,10 +22,11 @@ CLUSTER = {"rooms": {"emptyTimeout": "1s"}, "auth": {"adminToken": ""}, "limits"
 
 async def leave(sockets):
     """Ends the seats at once, and their rooms soon."""
-    for socket in sockets:
+    async def end(socket):
         with contextlib.suppress(websockets.ConnectionClosed):
             await socket.send(json.dumps({"type": "leave"}))
         await socket.close()
+    await asyncio.gather(*map(end, sockets))
 
 
 def internal(node, method, path, headers=None, body=None):
