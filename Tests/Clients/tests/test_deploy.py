@@ -34,6 +34,9 @@ def needs(*programs):
     for program in programs:
         if not shutil.which(program):
             from conftest import cannot_run
+            if program == "kubectl":
+                # Debian's own is too old for these manifests, so that scripts/packages cannot install it.
+                pytest.skip("this machine has no kubectl")
             cannot_run(f"this machine has no {program}")
 
 
