@@ -1,6 +1,6 @@
 /// Polls a condition every 10 ms, and returns whether it comes true within `limit`, or four times that under a
 /// sanitizer, with which a machine is too busy for calls in real time.
-package func eventually(_ limit: Duration = .seconds(15), _ condition: () async -> Bool) async -> Bool {
+package func eventually(_ limit: Duration = .seconds(45), _ condition: () async -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit * (isSanitized ? 4 : 1)
     while ContinuousClock.now < end {
         if await condition() { return true }

@@ -273,7 +273,7 @@ struct RoomMoveTests {
             let there = try resume(b, ann)
             ann.leave()
             #expect(await eventually { a.room("r") == nil })
-            #expect(guestHere.end == .moved && annHere.end == .left)
+            #expect(await eventually { guestHere.end == .moved && annHere.end == .left })
             #expect(there.info?.role == .moderator)
             // Who has no ticket has left; the room and who moves have not.
             #expect(kinds(a).filter { $0.hasSuffix("left") || $0.hasSuffix("ended") } == ["participant.left"])
