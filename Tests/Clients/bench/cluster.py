@@ -167,33 +167,33 @@ def placements(endpoints, seconds=5, workers=8):
     return len(times) / seconds, times
 
 
-async def echoes(endpoint, room, count=200):
-    """The times in ms from a chat message to its echo, and from the opening of a socket to `joined`."""
+async def pings(endpoint, room, count=200):
+    """The times in ms from a ping to its pong, and from the opening of a socket to `joined`."""
     begun = time.monotonic()
-    _, socket = await join_without_media(endpoint, room, f"Echo {begun}")
+    _, socket = await join_without_media(endpoint, room, f"Ping {begun}")
     joined, times = (time.monotonic() - begun) * 1000, []
     try:
-        for number in range(count):
+        for _ in range(count):
             begun = time.monotonic()
-            await socket.send(json.dumps({"type": "chat", "text": str(number)}))
-            while json.loads(await asyncio.wait_for(socket.recv(), 5))["type"] != "chat":
+            await socket.send(json.dumps({"type": "ping"}))
+            while json.loads(await asyncio.wait_for(socket.recv(), 5))["type"] != "pong":
                 pass
             times.append((time.monotonic() - begun) * 1000)
             # Below the pace at which messages are limited.
-            await asyncio.sleep(0.11)
+            await asyncio.sleep(0.03)
     finally:
         await socket.close()
     return times, joined
 
 
 async def hop(cluster, count=100):
-    """The times of echoes and of joins by the owner itself, and by another node."""
+    """The times of pings and of joins by the owner itself, and by another node."""
     owner = await asyncio.to_thread(cluster.place, "hop")
     other, rows = cluster.others(owner)[0], []
     for node in (owner, other):
-        echo, _ = await echoes(node.endpoint, "hop", count)
-        joins = [(await echoes(node.endpoint, "hop", 0))[1] for _ in range(30)]
-        rows.append((echo, joins))
+        times, _ = await pings(node.endpoint, "hop", count)
+        joins = [(await pings(node.endpoint, "hop", 0))[1] for _ in range(30)]
+        rows.append((times, joins))
     return rows
 
 
@@ -316,7 +316,7 @@ class Rows:
 
     async def hop(self):
         (here, joins), (there, joins_there) = await hop(self.cluster)
-        return ("signalling by another node: echo of a message; join", f"{parts(there, 'ms')}; {parts(joins_there, 'ms')}",
+        return ("signalling by another node: answer to a ping; join", f"{parts(there, 'ms')}; {parts(joins_there, 'ms')}",
                 f"by the owner {parts(here, 'ms')}; {parts(joins, 'ms')}", "")
 
 

@@ -14,6 +14,8 @@ from aiortc import RTCSessionDescription
 from support.aiortc_peer import AiortcPeer
 from support.media import TONES
 
+# The longest pause in ms of a sound that goes on: beside browsers on two cores this process does not run for half a second at times.
+PAUSE = 800
 # The block of a received packet, and the waves whose levels are measured in it.
 BLOCK = 960
 WINDOW = np.hanning(BLOCK) * 2 / np.hanning(BLOCK).sum()
@@ -161,8 +163,8 @@ class ReturningPeer(AiortcPeer):
                 samples = frame.to_ndarray().reshape(-1).astype(np.float32) / 32768
                 if len(frame.layout.channels) == 2:
                     samples = samples.reshape(-1, 2).mean(axis=1)
-                if len(samples) == BLOCK:
-                    self.levels.append((wall(), np.abs(WAVES @ samples)))
+                # A thin line gets packets of 40 or 60 ms.
+                self.levels += [(wall(), np.abs(WAVES @ block)) for block in samples[:len(samples) // BLOCK * BLOCK].reshape(-1, BLOCK)]
 
     def heard(self, tones):
         """The times of the blocks with all these tones."""
@@ -174,7 +176,13 @@ class ReturningPeer(AiortcPeer):
             "id": self.id, "name": self.joins[-1]["you"]["name"], "role": self.joins[-1]["you"]["role"], "joins": len(self.joins),
             "tiles": [tile["participant"] for tile in (self.tiles or {}).get("tiles", [])], "joinedAt": self.joins[-1]["at"],
             "chat": [message["text"] for message in self.joins[-1].get("chat", [])],
-            "line": next((message for message in reversed(self.messages) if message["type"] == "line"), None), "picture": since(self.frames, 1000), "sound": since(self.heard(tones), 400) if tones else self.joins[-1]["at"], "problems": []}
+            "line": next((message for message in reversed(self.messages) if message["type"] == "line"), None),
+            "picture": self.since_joined(self.frames, 1000),
+            "sound": self.since_joined(self.heard(tones), PAUSE) if tones else self.joins[-1]["at"], "problems": []}
+
+    def since_joined(self, times, limit):
+        """As `since`, of the times after the last join."""
+        return since([at for at in times if at >= self.joins[-1]["at"]], limit)
 
     async def gaps(self, start, tones):
         def longest(times):

@@ -83,7 +83,7 @@ import Threads
         service.events.publish(.participantJoined(FakeConference.anna), room: "r")
         #expect(await eventually { value("tessera_traces_sent_total") == 1 })
         let bodies = poster.state.withLock { $0.bodies }
-        #expect(bodies.count == 2)
+        try #require(bodies.count == 2)
         let spans = try JSON.decode(JSONValue.self, from: bodies[1])["resourceSpans"]
         guard case .array(let resources)? = spans, case .array(let scopes)? = resources.first?["scopeSpans"],
             case .array(let sent)? = scopes.first?["spans"]
