@@ -89,8 +89,9 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     public var retryAfter: Duration? {
         switch self {
         case .atCapacity(_, let wait), .tooFast(_, let wait): wait
-        case .overloaded, .draining: .seconds(5)
-        case .moving: .seconds(1)
+        case .overloaded: .seconds(5)
+        // A server that is stopped to be started again is back within seconds.
+        case .draining, .moving: .seconds(1)
         default: nil
         }
     }

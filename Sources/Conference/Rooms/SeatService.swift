@@ -238,6 +238,8 @@ final class SeatService: Sendable {
         if check: (Room) throws(ConferenceError) -> Void
     ) throws(ConferenceError) -> Joined {
         guard let room = registry.room(of: id) else {
+            // The next server may know the seat, or take its holder as a new participant.
+            if registry.isDraining { throw .draining }
             throw .unauthorized("This seat is not kept any more: join anew.")
         }
         let own = try rooms.change(room.id) { slot throws(ConferenceError) in

@@ -282,7 +282,7 @@ class Rows:
         return f"back after {DEATHS[kind].what}, p50 / p95 of {len(times)}", parts(times), one, f"p95 ≤ {DEATHS[kind].aim} s"
 
     async def drain(self):
-        rows = np.array(await drains(self.cluster, RUNS, chromium=2, python=1))
+        rows = np.array(await drains(self.cluster, RUNS, chromium=2, python=0, callers=2))
         away = await restart_of_one(self.cluster, "stop", min(RUNS, 5))
         return (f"drain: gap of picture, of sound, p50 / p95 of {len(rows)}; the node ends", f"{parts(rows[:, 0], 'ms', 0)}, {parts(rows[:, 1], 'ms', 0)}; "
                 f"{parts(rows[:, 2])}", f"away {parts(away)}", "≤ 500 ms, ≤ 200 ms")

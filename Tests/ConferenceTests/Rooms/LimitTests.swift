@@ -295,6 +295,21 @@ struct LimitTests {
             for client in clients { client.stop() }
         }
     }
+
+    @Test("who comes back while the server goes down waits a second for the next one, and keeps its ticket")
+    func goingDown() async throws {
+        try await withConference { conference in
+            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            await conference.drain(within: .seconds(2))
+            for attempt in [
+                { _ = try conference.resume(id: ann.id, secret: ann.resumeSecret) { _ in } },
+                { _ = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in } },
+            ] {
+                let error = #expect(throws: ConferenceError.self) { try attempt() }
+                #expect(error?.kind == "draining" && error?.retryAfter == .seconds(1))
+            }
+        }
+    }
 }
 
 extension Array {
