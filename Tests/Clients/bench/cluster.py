@@ -218,7 +218,7 @@ async def storeless(cluster, seconds, **members):
         await later(lambda: cluster.nodes["n1"].endpoint.request("PUT", f"/api/rooms/after-{start:.0f}", {})[0] == 201, 20, "a new room")
         placed = (wall() - start) / 1000
         await asyncio.sleep(10)
-        lost = sum((await member.state([]))["joins"] - before for member, before in zip(call.members, joins))
+        lost = sum([(await member.state([]))["joins"] - before for member, before in zip(call.members, joins)])
     return max(picture for picture, _ in gaps), max(sound for _, sound in gaps), lost, ready / asked, placed
 
 
