@@ -21,9 +21,9 @@ UNIT = ROOT / "scripts/deploy/debian/tessera.service"
 
 @pytest.fixture
 def needs_packages():
-    reason = missing()
+    reason = os.environ.get("NO_PACKAGES") or missing()
     if reason:
-        # CI has the tools: where one is there, the packages must be too.
+        # Elsewhere the packages must be there, too.
         pytest.skip(reason)
     if not list(PACKAGES.glob("*.oci.tar")):
         cannot_run(f"{PACKAGES} has no packages: run ./scripts/package --fast --binary $TESSERA --output {PACKAGES}")
