@@ -106,10 +106,10 @@ async def ask(endpoint, method, path, body=None, expect=200):
     return await asyncio.to_thread(endpoint.json, method, path, body, expect)
 
 
-async def join_without_media(endpoint, room, name, timeout=6):
+async def join_without_media(endpoint, room, name, timeout=6, **more):
     """The first answer to a join over /signal, and the open socket."""
     socket = await websockets.connect(endpoint.signal_url, max_size=1 << 20, open_timeout=timeout)
-    await socket.send(json.dumps({"type": "join", "room": room, "name": name}))
+    await socket.send(json.dumps({"type": "join", "room": room, "name": name, **more}))
     while True:
         message = json.loads(await asyncio.wait_for(socket.recv(), timeout))
         if message["type"] in ("joined", "error"):
