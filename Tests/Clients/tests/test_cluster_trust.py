@@ -201,6 +201,8 @@ def test_without_the_keys_nothing_connects_anywhere(cluster, tmp_path):
     ("cluster.drain.mode", {"drain": {"mode": "run"}}),
     ("cluster.drain.within", {"drain": {"within": "0s"}}),
     ("cluster.tls.key", {"tls": {"certificate": "/nowhere/cert.pem"}}),
+    ("cluster.tls.certificate", {"tls": {"certificate": "/nowhere/cert.pem", "key": "/nowhere/key.pem"}}),
+    ("cluster.tls.authority", {"tls": {"authority": "/nowhere/ca.pem"}}),
     ("cluster.rol", {"rol": "edge"}),
 ])
 def test_a_faulty_key_stops_the_start(tmp_path, key, settings):
