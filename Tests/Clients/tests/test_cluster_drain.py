@@ -7,9 +7,7 @@ import time
 import pytest
 
 from bench.cluster import Call
-from support.media import TONES
-from support.members import Callers, all_well, close, join_without_media, kept, later, longest_gaps, wall
-from support.returning import ReturningPeer
+from support.members import join_without_media, kept, later, longest_gaps, wall
 
 pytestmark = pytest.mark.usefixtures("good_line")
 # What people see and hear when their room moves, in ms.
@@ -72,42 +70,3 @@ def test_a_second_signal_ends_a_drain_at_once(cluster):
         await later(lambda: cluster.owner(room) is not owner, 8, "the end of its keys")
         socket.transport.abort()
     asyncio.run(asyncio.wait_for(run(), 40))
-
-
-@pytest.mark.quiet
-def test_a_rolling_restart_loses_nobody(cluster):
-    async def run():
-        rooms = ["roll-0", "roll-1", "roll-2"]
-        members, callers = {}, []
-        try:
-            for number, room in enumerate(rooms):
-                members[room] = [
-                    await ReturningPeer(cluster.front.endpoint, room, f"{room} {name}", colour, TONES[index]).join()
-                    for index, (name, colour) in enumerate((("Ada", "red"), ("Bo", "blue"))[:2 - (number > 0)])]
-                callers.append(await Callers(cluster.front.endpoint, room, f"Caller {number}", cluster.directory).start())
-
-            def people():
-                return {room: {person["id"] for person in cluster.front.endpoint.json("GET", f"/api/rooms/{room}")["participants"]} for room in rooms}
-            await later(lambda: [len(ids) for ids in people().values()] == [3, 2, 2], 15, "all participants")
-            for room in rooms:
-                await all_well(members[room], 15)
-            before = await asyncio.to_thread(people)
-            begun = time.monotonic()
-            for node in cluster.nodes.values():
-                node.ask_to_end()
-                await later(lambda node=node: not node.is_running, 13, f"the end of {node.name}")
-                assert node.process.returncode == 0, node.log_text()
-                node.start()
-                await later(cluster.is_whole, 20, "the whole cluster")
-                for room in rooms:
-                    await all_well(members[room], 10, what=f"{room} after {node.name}")
-                assert await asyncio.to_thread(people) == before, f"after the restart of {node.name}"
-            print(f"three nodes were restarted in {time.monotonic() - begun:.1f} s")
-            for caller in callers:
-                assert caller.process.returncode is None, caller.lines()[-5:]
-            assert {member.id for each in members.values() for member in each} <= set.union(*before.values())
-        finally:
-            for caller in callers:
-                await caller.close()
-            await close([member for each in members.values() for member in each])
-    asyncio.run(asyncio.wait_for(run(), 120))
