@@ -13,6 +13,8 @@ from support.media import COLOURS, TONES, nearest_colour
 from support.members import STEADY, Callers, fault, later, wall
 from support.watched import WatchedChromium
 
+# Settings for the nodes: with larger pictures those of a busy machine refuse rooms as overloaded, and HAProxy sends them nobody.
+SMALL_PICTURES = {"rooms": {"width": 320, "height": 180}, "video": {"renditions": [{"height": 180, "bitrate": "120k"}]}}
 FOLDER = tempfile.TemporaryDirectory(prefix="tessera-clips-")
 COMPANY = (("Ada", "blue", TONES[1]), ("Bo", "green", TONES[2]), ("Cy", "yellow", TONES[3]), ("Di", "cyan", TONES[4]))
 # What `tessera call` notes when it has a picture and sound again, or has had them all the time, and when it has not.
@@ -84,14 +86,20 @@ class LightCall:
     def __init__(self, cluster, room):
         self.cluster, self.room, self.page, self.callers = cluster, room, None, []
 
-    async def start(self, by=None, callers=2, page=True, endpoint=None):
-        """`by`: the node through which the members come, or `owner` or `others`; None: any. `endpoint`: of another front than HAProxy."""
+    async def start(self, by=None, callers=2, page=True, endpoint=None, page_by=None):
+        """`by`, and `page_by` for the page where it differs: the node through which the members come, or `owner` or `others`; None: any. `endpoint`: of
+        another front than HAProxy."""
         owner, front = await asyncio.to_thread(self.cluster.place, self.room), self.cluster.front
-        if by:
-            front.only(*([owner.name] if by == "owner" else [node.name for node in self.cluster.others(owner)] if by == "others" else [by]))
+
+        def only(by):
+            front.only(*([owner.name] if by == "owner" else [node.name for node in self.cluster.others(owner)] if by == "others" else [by] if by else []))
         try:
+            only(by)
             for number in range(callers):
                 await self.add(endpoint, number)
+            if page_by:
+                await self.learn()
+                only(page_by)
             if page:
                 self.page = await WatchedChromium().join(endpoint or front.endpoint, self.room, "Chromium", "red", TONES[0])
             await self.learn()

@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from support.light import LightCall
+from support.light import SMALL_PICTURES, LightCall
 from support.members import kept, later
 
-# Small pictures: a busy machine's nodes would refuse rooms, and HAProxy would send them nobody.
-CLUSTER = {"rooms": {"width": 320, "height": 180}, "video": {"renditions": [{"height": 180, "bitrate": "120k"}]}}
+CLUSTER = SMALL_PICTURES
 
 
 @pytest.mark.patient

@@ -7,10 +7,11 @@ import time
 
 import pytest
 
-from support.light import LightCall
+from support.light import SMALL_PICTURES, LightCall
 from support.members import join_without_media, later, wall
 
 pytestmark = pytest.mark.patient
+CLUSTER = SMALL_PICTURES
 TTL = 6
 # The longest gaps (ms) of picture and of sound: below these nobody has had to come back. A busy machine makes some by itself.
 PICTURE, SOUND = 4000, 4000
@@ -134,7 +135,9 @@ def test_a_node_that_is_alone_is_not_ready_and_its_people_meet_the_others(cluste
     asyncio.run(asyncio.wait_for(run(), 240))
 
 
+@pytest.mark.quiet
 def test_a_frozen_owner_gives_its_room_up_when_it_wakes(cluster):
+    """Not beside other tests only because there is no time: the node that is alone shows the same."""
     async def run():
         async with LightCall(cluster, "frozen") as call:
             await call.start("others", callers=1)
