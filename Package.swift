@@ -24,7 +24,7 @@ let package = Package(
         // What Tests/Fuzz, a package of its own, takes apart.
         .library(
             name: "Fuzzing",
-            targets: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Gateway"]),
+            targets: ["Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Cluster", "Gateway"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -227,7 +227,10 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Gateway",
+                "Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Cluster",
+                "Gateway", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Bodies", swiftSettings: strict),
     ],

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import Basics
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -122,7 +123,7 @@ private struct ClusterStatus: Decodable {
     }
 
     private func row(_ node: Node) -> [String] {
-        let load = "\(Int((node.used * 100).rounded())) %" + (node.full ? ", full" : "")
+        let load = "\(Int(saturating: (node.used * 100).rounded())) %" + (node.full ? ", full" : "")
         let ids = nodes.map(\.id)
         let missing = node.sees.map { sees in ids.filter { !sees.contains($0) } } ?? []
         let added = node.sees?.filter { !ids.contains($0) } ?? []

@@ -10,11 +10,18 @@ let strict: [SwiftSetting] = [
 /// the bodies are also a test target of the package above, which replays earlier findings.
 let package = Package(
     name: "fuzz",
-    dependencies: [.package(name: "tessera", path: "../..")],
+    dependencies: [
+        .package(name: "tessera", path: "../.."),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    ],
     targets: [
         .target(
-            name: "FuzzBodies", dependencies: [.product(name: "Fuzzing", package: "tessera")], path: "Bodies",
-            exclude: ["Suites"],
+            name: "FuzzBodies",
+            dependencies: [
+                .product(name: "Fuzzing", package: "tessera"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ], path: "Bodies", exclude: ["Suites"],
             swiftSettings: strict),
         .executableTarget(
             name: "fuzz", dependencies: ["FuzzBodies", .product(name: "Fuzzing", package: "tessera")], path: "Driver",

@@ -41,6 +41,9 @@ enum EtcdAnswer {
         var header: Header?
         var kvs: [Pair]?
         var more: Bool?
+
+        /// The revision of the listing; nil: there is none, or none that a watch can go on behind.
+        var revision: Int64? { (header?.revision?.value).flatMap { (1..<Int64.max).contains($0) ? $0 : nil } }
     }
 
     struct Transaction: Decodable {
@@ -111,7 +114,8 @@ enum EtcdAnswer {
             guard text != nil || number != nil else {
                 throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no error"))
             }
-            message = String((text ?? "").prefix(200))
+            // 200 characters could have any number of bytes.
+            message = String(decoding: (text ?? "").utf8.prefix(200), as: UTF8.self)
             code = number ?? 2
         }
 

@@ -98,7 +98,7 @@ final class EtcdGateway: ClusterStore {
                 from: begin, to: area.end, limit: Self.page, revision: listing.revision, hasValues: hasValues)
             let answer = try await call(EtcdAnswer.Range.self, "/v3/kv/range", body)
             if listing.revision == 0 {
-                guard let revision = answer.header?.revision?.value, revision > 0 else {
+                guard let revision = answer.revision else {
                     throw .unreadable("a listing without a revision")
                 }
                 listing.revision = revision

@@ -28,11 +28,14 @@ enum StoreValue: Hashable, Sendable {
         let decoder = JSONDecoder()
         switch key {
         case .node(let id):
-            guard bytes.count <= 4096, let record = try? decoder.decode(NodeRecord.self, from: bytes), record.id == id
+            guard bytes.count <= 4096, let record = try? decoder.decode(NodeRecord.self, from: bytes), record.id == id,
+                record.isUsable
             else { return nil }
             self = .node(record)
         case .load:
-            guard bytes.count <= 4096, let load = try? decoder.decode(NodeLoad.self, from: bytes) else { return nil }
+            guard bytes.count <= 4096, let load = try? decoder.decode(NodeLoad.self, from: bytes), load.isUsable else {
+                return nil
+            }
             self = .load(load)
         case .owner:
             guard bytes.count <= 4096, let owner = try? decoder.decode(OwnerRecord.self, from: bytes) else {

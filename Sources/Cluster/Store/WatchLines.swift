@@ -14,9 +14,11 @@ final class WatchLines: HTTPClientResponseDelegate {
     /// More than a lease with a room's owner for each of fifty thousand rooms.
     static let lineBytes = 16 << 20
     static let waitingBytes = 32 << 20
+    /// What a line that waits takes beside its bytes: there may be one for every two bytes.
+    private static let lineCost = 64
 
     private struct State {
-        var line = Data()
+        var reader = WatchLineReader()
         var waiting = 0
     }
 
@@ -26,8 +28,8 @@ final class WatchLines: HTTPClientResponseDelegate {
 
     init() { (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self) }
 
-    /// Tells that a line has been read.
-    func taken(_ count: Int) { state.withLock { $0.waiting -= count } }
+    /// Tells that a line of `count` bytes has been read.
+    func taken(_ count: Int) { state.withLock { $0.waiting -= count + Self.lineCost } }
 
     func finish() { continuation.finish() }
 
@@ -35,16 +37,9 @@ final class WatchLines: HTTPClientResponseDelegate {
     func receive(_ part: some Sequence<UInt8>) throws(Fault) {
         let bytes = Data(part)
         try state.withLock { state throws(Fault) in
-            for piece in bytes.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
-                if piece.offset > 0 {
-                    if !state.line.isEmpty {
-                        state.waiting += state.line.count
-                        continuation.yield(state.line)
-                    }
-                    state.line = Data()
-                }
-                state.line += piece.element
-                guard state.line.count <= Self.lineBytes else { throw .lineTooLong }
+            for line in try state.reader.lines(completedBy: bytes) {
+                state.waiting += line.count + Self.lineCost
+                continuation.yield(line)
             }
             guard state.waiting <= Self.waitingBytes else { throw .tooSlow }
         }
@@ -73,8 +68,28 @@ final class WatchLines: HTTPClientResponseDelegate {
 
     func didFinishRequest(task: HTTPClient.Task<Void>) throws {
         // A last line without its end: an error of the gateway.
-        let rest = state.withLock { $0.line }
+        let rest = state.withLock { $0.reader.rest }
         if !rest.isEmpty { continuation.yield(rest) }
         continuation.finish()
+    }
+}
+
+/// Cuts the parts of a body into lines. A value.
+struct WatchLineReader {
+    /// The begun line.
+    private(set) var rest = Data()
+
+    /// The lines that end in `part`, without the empty ones.
+    mutating func lines(completedBy part: Data) throws(WatchLines.Fault) -> [Data] {
+        var lines: [Data] = []
+        for piece in part.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
+            if piece.offset > 0 {
+                if !rest.isEmpty { lines.append(rest) }
+                rest = Data()
+            }
+            rest += piece.element
+            guard rest.count <= WatchLines.lineBytes else { throw .lineTooLong }
+        }
+        return lines
     }
 }

@@ -66,19 +66,24 @@ extension KeyedDecodingContainer {
     fileprivate func list<Value: Decodable>(_ key: Key, of type: Value.Type = Value.self) -> [Value] {
         (value(key, as: [Tolerant<Value>].self) ?? []).compactMap(\.value)
     }
+
+    /// A time of the years 1970 to 9999; others cannot be written as a date.
+    fileprivate func date(_ key: Key) -> Date? {
+        value(key, as: Date.self).flatMap { (0...253_402_300_799).contains($0.timeIntervalSince1970) ? $0 : nil }
+    }
 }
 
 extension RoomState {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         guard let version: Int = members.value(.version), let room: String = members.value(.room),
-            let meeting: String = members.value(.meeting), let savedAt: Date = members.value(.savedAt)
+            let meeting: String = members.value(.meeting), let savedAt = members.date(.savedAt)
         else { throw BadRoomState(description: "version, room, meeting or savedAt is missing") }
         guard version == RoomState.version else {
             throw BadRoomState(description: "it is of version \(version), and this server reads \(RoomState.version)")
         }
         self.init(
-            room: room, meeting: meeting, createdAt: members.value(.createdAt) ?? savedAt, savedAt: savedAt)
+            room: room, meeting: meeting, createdAt: members.date(.createdAt) ?? savedAt, savedAt: savedAt)
         isReserved = members.value(.isReserved) ?? false
         do {
             // A room without the PIN that it had would be open.
@@ -116,7 +121,8 @@ extension RoomState.Seat: Codable {
         hand = members.value(.hand) ?? hand
         audioMuted = members.value(.audioMuted) ?? audioMuted
         videoMuted = members.value(.videoMuted) ?? videoMuted
-        pinOrder = members.value(.pinOrder)
+        // The next pin has the next number.
+        pinOrder = members.value(.pinOrder).flatMap { (0..<1_000_000).contains($0) ? $0 : nil }
         volume = members.value(.volume).flatMap { ParticipantChange.allowedVolume.contains($0) ? $0 : nil } ?? volume
         unrecordedBy = members.list(.unrecordedBy)
         view = members.value(.view)
@@ -155,10 +161,11 @@ extension RoomState.Seat: Codable {
 extension RoomState.Message {
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
+        guard let at = members.date(.at) else { throw BadRoomState(description: "at") }
         self.init(
             id: try members.decode(String.self, forKey: .id), from: try members.decode(String.self, forKey: .from),
-            name: members.value(.name) ?? "", text: members.value(.text) ?? "",
-            at: try members.decode(Date.self, forKey: .at), picture: members.value(.picture))
+            name: members.value(.name) ?? "", text: members.value(.text) ?? "", at: at, picture: members.value(.picture)
+        )
         guard text.utf8.count <= ChatMessage.allowedLength.upperBound, name.utf8.count <= 256,
             picture != nil || !text.isEmpty
         else { throw BadRoomState(description: "text") }

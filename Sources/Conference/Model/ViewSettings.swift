@@ -31,6 +31,8 @@ public struct ViewSettings: Hashable, Sendable {
     /// The allowed ranges of the sides, in pixels.
     public static let side = 90...3840
     public static let rungs = 1...8
+    /// The allowed bit rates of a rung.
+    public static let bitsPerSecond = 16_000...50_000_000
 
     /// The rule that the settings break; nil: none.
     var fault: String? {

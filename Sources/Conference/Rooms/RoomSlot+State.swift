@@ -108,9 +108,9 @@ extension ViewSettings {
         self.init()
         self.layout = layout
         (width, height, framesPerSecond, names) = (view.width, view.height, view.framesPerSecond, view.names)
-        let sizes = Self.side
+        let (sizes, rates) = (Self.side, Self.bitsPerSecond)
         renditions = view.renditions?.filter { rung in
-            sizes.contains(rung.height) && rung.bitrate > 0
+            sizes.contains(rung.height) && rates.contains(rung.bitrate)
                 && rung.framesPerSecond.map { RoomSettings.allowed.framesPerSecond.contains($0) } ?? true
         }.map { rung in
             RoomMediaConfiguration.Rung(

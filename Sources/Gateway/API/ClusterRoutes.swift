@@ -50,7 +50,7 @@ extension ClusterOutlook {
             ], required: ["node", "agreed", "nodes"])
     }
 
-    fileprivate var json: JSONValue {
+    var json: JSONValue {
         ["node": .string(here), "agreed": .bool(isAgreed), "nodes": .array(nodes.map(\.json))]
     }
 }

@@ -229,12 +229,11 @@ final class SocketPipe: Sendable {
     ) async throws -> Bool {
         state.withLock { $0.lastHeard = .now }
         let isLeft = state.withLock { $0.isLeft }
-        var data = frame.unmaskedData
-        switch frame.opcode {
-        case .text where !isLeft: await receive(.text(data))
-        case .binary where !isLeft: await receive(.binary(data))
-        case .ping:
-            switch SocketNotice(rawValue: String(buffer: data)) {
+        switch PipeFrame(frame) {
+        case .text(let data): if !isLeft { await receive(.text(data)) }
+        case .binary(let data): if !isLeft { await receive(.binary(data)) }
+        case .ping(let notice, let data):
+            switch notice {
             case .serving:
                 state.withLock { $0.isOpen = true }
                 opening.yield(.serving)
@@ -243,13 +242,11 @@ final class SocketPipe: Sendable {
             case nil: break
             }
             try await outbound.write(WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: data))
-        case .connectionClose:
-            let code = data.readInteger(as: UInt16.self) ?? 1000
-            let reason = String(buffer: data)
+        case .close(let code, let reason):
             if !isOpen { opening.yield(code == OwnedSocket.notOwner ? .misdirected : .busy) }
             end.withLock { $0 = (code, reason) }
             return true
-        default: break
+        case .other: break
         }
         return false
     }

@@ -24,16 +24,10 @@ extension ConfigurationSchema {
             .duration(.seconds(1)...(.seconds(86400)), "from 1s to 24h")),
     ]
 
-    private static let etcd = ConfigurationRule<String>.text("a URL") { text in
-        ["http://", "https://"].contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
-    }
+    private static let etcd = ConfigurationRule<String>.text("a URL") { ClusterSettings.isURL($0) }
 
     /// What stands in keys of the store and in ids.
-    private static let nodeName = ConfigurationRule<String>.text("at most 63 letters, digits, - and .") { text in
-        text.utf8.count <= 63
-            && text.utf8.allSatisfy { byte in
-                (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45
-                    || byte == 46
-            }
+    private static let nodeName = ConfigurationRule<String>.text("at most 63 letters, digits, - and .") {
+        NodeRecord.isName($0)
     }
 }

@@ -338,7 +338,9 @@ enum ConfigurationSchema {
         raw in
         guard case .map(let entries) = raw else { return nil }
         let height = ConfigurationRule<Int>.integer(RoomSettings.allowed.height, even: true)
-        let bitrate = ConfigurationRule<BitRate>.bitRate(.kilobits(16)...(.kilobits(50_000)))
+        let rates = ViewSettings.bitsPerSecond
+        let bitrate = ConfigurationRule<BitRate>.bitRate(
+            BitRate(bitsPerSecond: rates.lowerBound)...BitRate(bitsPerSecond: rates.upperBound))
         let rate = ConfigurationRule<Int>.integer(RoomSettings.allowed.framesPerSecond)
         var result = TesseraConfiguration.Rendition(height: 0, framesPerSecond: nil, bitRate: .zero)
         for entry in entries {

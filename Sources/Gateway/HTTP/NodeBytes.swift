@@ -48,7 +48,7 @@ struct NodeBytes: Sendable {
 }
 
 /// Takes the messages of a WebSocket between nodes apart into bytes, and writes each buffer as one message.
-private final class NodeBytesMessages: ChannelDuplexHandler {
+final class NodeBytesMessages: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer

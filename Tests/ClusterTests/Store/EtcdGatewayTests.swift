@@ -45,6 +45,11 @@ import Testing
         answer.withLock { $0 = #"{"header":{}}"# }
         await #expect(throws: StoreError.self) { try await store.grant(.seconds(1)) }
         await #expect(throws: StoreError.self) { try await store.list(.followed, hasValues: true) }
+        // Revisions that no watch can go on behind.
+        for revision in ["9223372036854775807", "-1", "9223372036854775808"] {
+            answer.withLock { $0 = #"{"header":{"revision":"\#(revision)"}}"# }
+            await #expect(throws: StoreError.self) { try await store.list(.followed, hasValues: true) }
+        }
         // A list that never ends.
         answer.withLock { $0 = #"{"header":{"revision":"2"},"more":true,"kvs":[]}"# }
         await #expect(throws: StoreError.self) { try await store.list(.followed, hasValues: true) }

@@ -27,4 +27,9 @@ import Testing
         try lines.receive(line)
         #expect(throws: WatchLines.Fault.tooSlow) { for _ in 0..<3 { try lines.receive(line) } }
     }
+
+    @Test func `short lines that wait count with what they take`() throws {
+        let (lines, part) = (WatchLines(), Array(String(repeating: "x\n", count: 1 << 16).utf8))
+        #expect(throws: WatchLines.Fault.tooSlow) { for _ in 0..<16 { try lines.receive(part) } }
+    }
 }

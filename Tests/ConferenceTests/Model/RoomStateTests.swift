@@ -130,6 +130,23 @@ struct RoomStateTests {
         }
     }
 
+    @Test("numbers that cannot be gone on with count as missing")
+    func extremes() throws {
+        let text = """
+            {"version":1,"room":"r","meeting":"m","savedAt":800000060,"createdAt":1e300,
+             "settings":{"views":{"wall":{"renditions":[{"height":180,"bitrate":9223372036854775807},{"height":180,"bitrate":100000}]}}},
+             "seats":[{"id":"a","name":"Ann","pinOrder":9223372036854775807},{"id":"b","name":"Bob","pinOrder":-1}],
+             "chat":[{"id":"m","from":"a","text":"hi","at":-1e300},{"id":"n","from":"a","text":"hi","at":800000000}]}
+            """
+        let read = try RoomState(json: Array(text.utf8))
+        #expect(read.createdAt == read.savedAt && read.chat.map(\.id) == ["n"])
+        #expect(read.seats.map(\.pinOrder) == [nil, nil])
+        #expect(try read.settings.settings(on: RoomSettings()) { _ in true }.views["wall"]?.renditions?.count == 1)
+        #expect(throws: BadRoomState.self) {
+            try RoomState(json: Array(#"{"version":1,"room":"r","meeting":"m","savedAt":1e300}"#.utf8))
+        }
+    }
+
     @Test("says nothing about who is there after a quarter of an hour, also by a clock that is ahead")
     func age() {
         #expect(!state().isStale(at: now + 899) && state().isStale(at: now + 901) && state().isStale(at: now - 901))

@@ -14,6 +14,7 @@ public enum FuzzTargets {
         ),
         ("media", [LayoutBody.target, AudioBody.target, PictureBody.target, ImageBody.target]),
         ("gateway", TextBodies.all + RequestBodies.all + SocketIOBodies.all + [AppRTCBody.target]),
+        ("cluster", StoreBodies.all + NodeBodies.all),
     ]
 
     public static let all = groups.flatMap(\.targets)

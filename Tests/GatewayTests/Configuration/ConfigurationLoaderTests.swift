@@ -219,6 +219,7 @@ import Testing
         "tracing: {otlp: \"localhost:4318\"}", "tracing: {otlp: \"http://\"}",
         "cluster: {etcd: [\"10.0.0.1:2379\"]}", "cluster: {etcd: [\"http://10.0.0.1:2379\"]}",
         "cluster: {etcd: [\"http://10.0.0.1:2379\"], secret: short}", "cluster: {node: \"a b\"}",
+        "cluster: {etcd: [\"http://10.0.0.1:99999\"], secret: 0123456789012345678901234567890123}",
         "cluster: {zone: a/b}",
         "cluster: {listen: 8081}", "cluster: {advertise: here}", "cluster: {ttl: 1s}", "cluster: {drain: {mode: now}}",
         "cluster: {drain: {within: 0s}}",
