@@ -73,7 +73,7 @@ final class ClusterMember: Sendable {
         let (rules, limits) = (endpoints.rules, endpoints.limits)
         let (largeBodies, table) = (endpoints.largeBodies, endpoints.responder.table)
         // Nodes count in all only: each carries the connections of many clients.
-        let connections = ConnectionGate(connections: budget.connections, perAddress: budget.connections)
+        let connections = ConnectionGate(connections: budget.nodeConnections, perAddress: budget.nodeConnections)
         let door = endpoints.rawTCP
         let serveRawTCP: @Sendable (NodeBytes) async -> Void = { [front] client in
             if let door { await client.serve(by: door, front) }
@@ -90,7 +90,8 @@ final class ClusterMember: Sendable {
             responder: responder, server: builder,
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: Int(listen.port)), serverName: "Tessera", backlog: 512,
-                availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
+                availableConnectionsDelegate: .maximum(
+                    budget.nodeConnections + DescriptorBudget.margin, logger: logger)),
             onServerRunning: { [self] _ in await start() }, logger: logger)
         return InternalListener(application: application, listen: listen)
     }

@@ -132,12 +132,14 @@ public struct Gateway: Sendable {
 
     /// Raises the limit of open files to the settings' need, and logs a warning where the system allows fewer.
     private func descriptorBudget() -> DescriptorBudget {
-        let descriptors = DescriptorBudget.raiseLimit(to: DescriptorBudget.wanted(configuration.limits))
-        let budget = DescriptorBudget(descriptors: descriptors, configuration.limits)
-        let facts: Logger.Metadata = [
+        let isNode = configuration.cluster.isOn
+        let descriptors = DescriptorBudget.raiseLimit(to: DescriptorBudget.wanted(configuration.limits, isNode: isNode))
+        let budget = DescriptorBudget(descriptors: descriptors, configuration.limits, isNode: isNode)
+        var facts: Logger.Metadata = [
             "descriptors": "\(descriptors)", "connections": "\(budget.connections)",
             "mediaConnections": "\(budget.mediaConnections)",
         ]
+        if isNode { facts["nodeConnections"] = "\(budget.nodeConnections)" }
         if budget.isShort {
             logger.warning(
                 "The system allows too few open files for limits.connections and limits.mediaConnections: both are smaller now. Raise the hard limit (LimitNOFILE= of systemd, --ulimit nofile= of Docker, ulimit -Hn)",
