@@ -5,7 +5,9 @@ public enum Names {
     public static let allowedLength = 1...64
     /// The rule of `isRoom`, for people.
     public static let roomRule =
-        "1 to 64 characters, without control characters, /, \\, ?, # and %, and no dot in front"
+        "1 to 64 characters, without control characters, /, \\, ?, # and %, no dot in front, and not ~socketIO"
+    /// The name by which the nodes of a cluster agree which of them has the Socket.IO family. No room can have it.
+    public static let socketIOFamily = "~socketIO"
 
     /// The displayed form of a name: without control characters, spaces trimmed. nil unless that has 1 to 64
     /// characters, at most 256 bytes, and something visible.
@@ -24,7 +26,7 @@ public enum Names {
     /// look like a path.
     public static func isRoom(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count), allowedLength.contains(text.count), text.first != ".",
-            text.first != " ", text.last != " ",
+            text.first != " ", text.last != " ", text != socketIOFamily,
             text.unicodeScalars.contains(where: \.isVisible)
         else { return false }
         return text.unicodeScalars.allSatisfy {

@@ -104,26 +104,18 @@ final class ClusterFront: FamilyCluster {
         case there(Value)
     }
 
+    /// The Socket.IO family's node, which is placed by whoever needs it first.
+    func reachSocketIO<Value: Sendable>(
+        _ attempt: (RoomOwner) async -> Attempt<Value>
+    ) async throws(Refusal) -> Reached<Value> {
+        try await reach(Placement.socketIORoom, .creates, for: nil, attempt)
+    }
+
     /// Reaches the owner of a room by `attempt`, which is called again where the room turns out to have another owner.
     ///
     /// - Parameter client: whose limit of placements applies.
     func reach<Value: Sendable>(
-        _ room: String, _ need: RoomNeed, for client: IPAddress?,
-        _ attempt: (RoomOwner) async -> Attempt<Value>
-    ) async throws(Refusal) -> Reached<Value> {
-        guard room != Placement.socketIORoom else { throw Refusal(.badMessage, "no room can have this name") }
-        return try await reachOwner(of: room, need, for: client, attempt)
-    }
-
-    /// The same for the Socket.IO family, which is placed by whoever needs it first.
-    func reachSocketIO<Value: Sendable>(
-        _ attempt: (RoomOwner) async -> Attempt<Value>
-    ) async throws(Refusal) -> Reached<Value> {
-        try await reachOwner(of: Placement.socketIORoom, .creates, for: nil, attempt)
-    }
-
-    private func reachOwner<Value: Sendable>(
-        of room: String, _ need: RoomNeed, for client: IPAddress?, _ attempt: (RoomOwner) async -> Attempt<Value>
+        _ room: String, _ need: RoomNeed, for client: IPAddress?, _ attempt: (RoomOwner) async -> Attempt<Value>
     ) async throws(Refusal) -> Reached<Value> {
         var owner = try await find(room, need, for: client)
         var wasMisdirected = false

@@ -21,9 +21,8 @@ enum Placement: Sendable, Equatable {
     /// The owner of the Socket.IO family.
     case socketIO
 
-    /// The pseudo-room whose owner has all accounts, chats and sessions of the Socket.IO family. In a cluster no room
-    /// can have this name.
-    static let socketIORoom = "~socketIO"
+    /// The pseudo-room whose owner has all accounts, chats and sessions of the Socket.IO family.
+    static let socketIORoom = Names.socketIOFamily
 
     /// The usual one of a path: the owner of the room that is in it.
     ///

@@ -81,7 +81,9 @@ struct SignallingBudget: Sendable {
             ? nil : .end(Refusal(.tooFast, "too many messages that cannot be read", retryAfter: bad.wait(at: now)))
     }
 
-    /// Counts a join.\n ///\n /// - Returns: the time to wait; zero: the join may go on.
+    /// Counts a join.
+    ///
+    /// - Returns: the time to wait; zero: the join may go on.
     mutating func join(at now: Instant) -> Duration { joins.take(at: now) ? .zero : joins.wait(at: now) }
 
     mutating func offer(at now: Instant) -> Duration { offers.take(at: now) ? .zero : offers.wait(at: now) }

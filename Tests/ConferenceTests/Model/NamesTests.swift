@@ -35,6 +35,11 @@ import Testing
                 && Names.isRoom("Küche 2"))
     }
 
+    @Test func `no room has the name of the Socket.IO family`() {
+        #expect(!Names.isRoom(Names.socketIOFamily))
+        #expect(Names.isRoom("~socketio") && Names.isRoom("socketIO") && Names.isRoom("~socketIO2"))
+    }
+
     @Test func `a long text is refused unread`() {
         #expect(Names.shown(String(repeating: "\u{200B}", count: 100_000) + "a") == nil)
     }
