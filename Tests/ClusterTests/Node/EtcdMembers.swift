@@ -10,12 +10,12 @@ final class EtcdMembers {
     let endpoints: [String]
     private let folder: String
     private var processes: [Process?] = [nil, nil, nil]
-    private let ports: [Int]
+    private let ports: [UInt16]
 
     init() throws {
         folder = "/dev/shm/tessera-etcd-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        ports = Self.freePorts(6)
+        ports = LoopbackSocket.freePorts(6)
         endpoints = ports.prefix(3).map { "http://127.0.0.1:\($0)" }
     }
 
@@ -47,27 +47,5 @@ final class EtcdMembers {
         Glibc.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         processes[index] = nil
-    }
-
-    /// Ports that nobody listens on: the system gave them out, and they are free again.
-    private static func freePorts(_ count: Int) -> [Int] {
-        var (sockets, ports): ([Int32], [Int]) = ([], [])
-        for _ in 0..<count {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            sockets.append(descriptor)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    _ = bind(descriptor, pointer, size)
-                    _ = getsockname(descriptor, pointer, &size)
-                }
-            }
-            ports.append(Int(UInt16(bigEndian: address.sin_port)))
-        }
-        for descriptor in sockets { close(descriptor) }
-        return ports
     }
 }

@@ -1,5 +1,6 @@
 import Basics
 import Glibc
+import TestSupport
 import Threads
 
 /// An HTTP server of a few lines that answers as a test says, one request a connection.
@@ -18,20 +19,11 @@ final class ScriptedServer: Sendable {
 
     /// - Parameter answer: the whole answer; nil: it never comes.
     init(_ answer: @escaping @Sendable (Request) -> String?) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                _ = bind(listener, pointer, size)
-                _ = getsockname(listener, pointer, &size)
-            }
-        }
+        let socket = LoopbackSocket()
+        let listener = socket.descriptor
         listen(listener, 16)
         self.listener = listener
-        url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        url = "http://127.0.0.1:\(socket.port)"
         let seen = seen
         DedicatedThread.start("scripted") {
             var waiting: [Int32] = []

@@ -11,16 +11,6 @@ import Testing
 
 /// Requests between two or three nodes, over loopback.
 @Suite struct ClusterProxyTests {
-    /// Nodes `a` and `b` of one store.
-    private func nodes(
-        timing: ClusterFront.Timing = TestNode.patient, _ change: (inout TesseraConfiguration) -> Void = { _ in }
-    ) async throws -> (FakeStore, a: TestNode, b: TestNode) {
-        let store = FakeStore()
-        let a = try await TestNode("a", store, timing: timing, settings: change)
-        let b = try await TestNode("b", store, settings: change)
-        return (store, a, b)
-    }
-
     private func token(_ node: String = "b") -> (String, String) {
         (NodeHeaders.token, NodeToken(secret: TestNode.secret, node: node).make())
     }
@@ -30,7 +20,7 @@ import Testing
     // MARK: Rooms
 
     @Test func `a room is read from its owner, with the client's address and headers`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         store.own("far", by: "b")
         b.conference.state.withLock { $0.rooms = ["far"] }
         let answer = try await a.ask(path: "/api/rooms/far")
@@ -47,7 +37,7 @@ import Testing
     }
 
     @Test func `a room that nobody has is placed, and made at its owner with the whole body`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         store.change { $0.next = "b" }
         let answer = try await a.ask(.PUT, "/api/rooms/Daily%20stand-up", [Self.admin], body: #"{"locked":true}"#)
         #expect(answer.status == 201)
@@ -63,7 +53,7 @@ import Testing
     }
 
     @Test func `a viewer alone makes no room, but brings back one that lost its owner`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.change { $0.next = "b" }
         let sdp = [("Content-Type", "application/sdp")]
         #expect(try await a.ask(.POST, "/whep/new", sdp, body: "v=0").status == 404)
@@ -76,7 +66,7 @@ import Testing
     }
 
     @Test func `sessions of WHIP carry their node, and large bodies pass as streams`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         store.change { $0.next = "b" }
         let sdp = [("Content-Type", "application/sdp")]
         let made = try await a.ask(.POST, "/whip/room", sdp, body: "v=0\r\n")
@@ -127,7 +117,7 @@ import Testing
     // MARK: Owners that are not
 
     @Test func `a node that is not the owner says so, and the front asks the store once more`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         let c = try await TestNode("c", store)
         store.own("moved", by: "c")
         c.conference.state.withLock { $0.rooms = ["moved"] }
@@ -144,7 +134,7 @@ import Testing
     }
 
     @Test func `a higher epoch ends a room that another node has`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("room", by: "b")
         let believed = RoomOwner(node: b.directory.here, epoch: 1, isHere: true)
         store.own("room", by: "a")
@@ -164,7 +154,7 @@ import Testing
     }
 
     @Test func `an owner whose port is closed is gone, and its room is placed anew`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         store.own("room", by: "b")
         b.directory.listens(at: "http://127.0.0.1:\(try await closedPort())")
         #expect(try await a.ask(.PUT, "/api/rooms/room", [Self.admin], body: "{}").status == 201)
@@ -176,7 +166,7 @@ import Testing
 
     @Test(arguments: [nil, "rubbish\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"])
     func `an owner that answers rubbish, or never, costs a bounded time`(words: String?) async throws {
-        let (store, a, b) = try await nodes(timing: TestNode.quick)
+        let (store, a, b) = try await TestNode.nodes(timing: TestNode.quick)
         store.own("room", by: "b")
         let strange = try await StrangeNode(words)
         b.directory.listens(at: strange.url)
@@ -194,7 +184,7 @@ import Testing
     }
 
     @Test func `without the store known rooms are reached, and new ones get 503`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         store.own("far", by: "b")
         b.conference.state.withLock { $0.rooms = ["far"] }
         store.change { $0.isDown = true }
@@ -209,7 +199,7 @@ import Testing
     // MARK: Lists
 
     @Test func `lists have what every node has, and name the nodes that are missing`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         a.conference.state.withLock { $0.rooms = ["near"] }
         b.conference.state.withLock { $0.rooms = ["far"] }
         let rooms = try await a.ask(path: "/api/rooms")
@@ -240,7 +230,7 @@ import Testing
     }
 
     @Test func `a layout goes to every node`() async throws {
-        let (_, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (_, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         #expect(try await a.ask(.PUT, "/api/avatars/anna", [Self.admin], body: "x").status == 204)
         #expect(a.conference.asked == ["store avatar anna"] && b.conference.asked == ["store avatar anna"])
         let layout = try await a.ask(.PUT, "/api/layouts/mine", [Self.admin], body: "{}")
@@ -255,7 +245,7 @@ import Testing
     }
 
     @Test func `the Socket IO family is at one node`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.change { $0.next = "b" }
         let here = try await b.ask(path: "/socket.io/?EIO=3&transport=polling")
         let there = try await a.ask(path: "/socket.io/?EIO=3&transport=polling")
@@ -268,7 +258,7 @@ import Testing
     // MARK: The internal listener
 
     @Test func `strangers get 401 at the internal port, before any work`() async throws {
-        let (_, a, b) = try await nodes()
+        let (_, a, b) = try await TestNode.nodes()
         let other = NodeToken(secret: "another secret of the nodes, 32 bytes", node: "b").make()
         let old = NodeToken(secret: TestNode.secret, node: "b").make(at: .now - 60)
         for bad: [(String, String)] in [
@@ -300,7 +290,7 @@ import Testing
     }
 
     @Test func `a forwarded request is never local, and its own proxies count for nothing`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("r", by: "b")
         // At the node itself, loopback administers; through another node it does not.
         #expect(try await b.ask(.PUT, "/api/rooms/r").status == 200)
@@ -319,7 +309,7 @@ import Testing
     }
 
     @Test func `what comes back from a node goes round no second time`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("room", by: "b")
         // cluster.advertise of b is the public port of a.
         b.directory.listens(at: a.url)
@@ -334,7 +324,7 @@ import Testing
     // MARK: Health and drain
 
     @Test func `readiness sees a node that is alone or being emptied; health does not`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         for (standing, status) in [(ClusterView.Standing.sure, 200), (.unsure, 200), (.alone, 503), (.joining, 503)] {
             a.directory.standing.withLock { $0 = standing }
             #expect(try await a.ask(path: "/readyz").status == status, "\(standing)")

@@ -9,15 +9,6 @@ import Testing
 
 /// WebSockets between two nodes, over loopback.
 @Suite struct ClusterSocketTests {
-    private func nodes(
-        timing: ClusterFront.Timing = TestNode.patient, _ change: (inout TesseraConfiguration) -> Void = { _ in }
-    ) async throws -> (FakeStore, a: TestNode, b: TestNode) {
-        let store = FakeStore()
-        let a = try await TestNode("a", store, timing: timing, settings: change)
-        let b = try await TestNode("b", store, settings: change)
-        return (store, a, b)
-    }
-
     private func join(_ room: String) -> String { #"{"type":"join","room":"\#(room)","name":"Anna"}"# }
 
     private func socket(_ node: TestNode, _ path: String = "/signal") async throws -> TestSocket {
@@ -25,7 +16,7 @@ import Testing
     }
 
     @Test func `a client joins its room at the owner, by any node`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("far", by: "b")
         let client = try await socket(a)
         await client.send("{}")
@@ -54,7 +45,7 @@ import Testing
     }
 
     @Test func `a room that is here is served here, the first message included`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.change { $0.next = "a" }
         let client = try await socket(a)
         await client.send(join("new"))
@@ -68,7 +59,7 @@ import Testing
     }
 
     @Test func `after a refused join another room may be on another node`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("near", by: "a")
         store.own("far", by: "b")
         a.conference.state.withLock { $0.joinError = .unknownLayout("x") }
@@ -84,7 +75,7 @@ import Testing
     }
 
     @Test func `a ticket says where to go`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("far", by: "b")
         let client = try await socket(a)
         let payload = Data(#"{"room":"far"}"#.utf8).base64EncodedString().replacing("=", with: "")
@@ -97,7 +88,7 @@ import Testing
     }
 
     @Test func `a node that is not the owner refuses the pipe, and the store says who is`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         let c = try await TestNode("c", store)
         store.own("moved", by: "c")
         a.directory.believed.withLock { $0["moved"] = RoomOwner(node: b.directory.here, epoch: 0, isHere: false) }
@@ -113,7 +104,7 @@ import Testing
     }
 
     @Test func `the owner's end is the client's, at once`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("far", by: "b")
         let told = try await socket(a)
         await told.send(join("far"))
@@ -139,7 +130,7 @@ import Testing
     }
 
     @Test func `the owner's close code is the client's`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("far", by: "b")
         let client = try await socket(a)
         await client.send(join("far"))
@@ -153,7 +144,7 @@ import Testing
 
     @Test(arguments: [nil, "rubbish\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
     func `many clients of an owner that never answers are refused in a bounded time`(words: String?) async throws {
-        let (store, a, b) = try await nodes(timing: TestNode.quick)
+        let (store, a, b) = try await TestNode.nodes(timing: TestNode.quick)
         store.own("far", by: "b")
         let strange = try await StrangeNode(words)
         b.directory.listens(at: strange.url)
@@ -176,7 +167,7 @@ import Testing
     }
 
     @Test func `a client that does not read stops the owner's messages, not the node`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("far", by: "b")
         let client = try await socket(a)
         await client.send(join("far"))
@@ -197,7 +188,7 @@ import Testing
     }
 
     @Test func `rooms of the other families are found by path and by first message`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.own("far", by: "b")
         let demo = try await socket(a, "/far?name=Bob")
         #expect(a.front.pipes.count == 0, "nothing is opened before the first message")
@@ -216,7 +207,7 @@ import Testing
     }
 
     @Test func `a raw TCP client's frames go to its room's owner, whole`() async throws {
-        let (store, a, b) = try await nodes { $0.doors.rawTCP = Endpoint(host: "127.0.0.1", port: 0) }
+        let (store, a, b) = try await TestNode.nodes { $0.doors.rawTCP = Endpoint(host: "127.0.0.1", port: 0) }
         store.own("far", by: "b")
         let client = try await TestBytes(port: a.rawTCPPort.withLock { $0 })
         func frame(_ json: String) throws -> [UInt8] { try #require(RawTCPFrame.encode(Array(json.utf8))) }

@@ -55,6 +55,18 @@ final class TestNode: Sendable {
         try await listen(logger)
     }
 
+    /// Nodes `a` and `b` of one store.
+    ///
+    /// - Parameter timing: of `a`.
+    static func nodes(
+        timing: ClusterFront.Timing = TestNode.patient, _ change: (inout TesseraConfiguration) -> Void = { _ in }
+    ) async throws -> (FakeStore, a: TestNode, b: TestNode) {
+        let store = FakeStore()
+        let a = try await TestNode("a", store, timing: timing, settings: change)
+        let b = try await TestNode("b", store, settings: change)
+        return (store, a, b)
+    }
+
     /// For nodes that answer, however busy the machine is.
     static var patient: ClusterFront.Timing {
         var timing = ClusterFront.Timing()
