@@ -23,6 +23,12 @@ public protocol ClusterDirectory: Sendable {
     /// The stored state of a room; nil: there is none.
     func stored(_ room: String) async throws(ClusterError) -> [UInt8]?
 
+    /// Stores a layout for all nodes, which apply it; this one has before the return. `json` has at most 256 KiB, and was
+    /// checked. Returns false, and stores nothing, where there are too many layouts.
+    func putLayout(_ name: String, _ json: [UInt8]) async throws(ClusterError) -> Bool
+    /// Removes a layout from the store, and by that from all nodes. Returns false where the store has none of the name.
+    func deleteLayout(_ name: String) async throws(ClusterError) -> Bool
+
     /// Announces that this node takes no new rooms, or takes them again.
     func setDraining(_ isDraining: Bool) async
 }
@@ -36,4 +42,6 @@ public protocol ClusterHost: Sendable {
     func lose(_ rooms: [String])
     /// Ends the pipes that lead to a node, since it is gone.
     func nodeIsGone(_ node: NodeRecord)
+    /// Takes over a layout of the store; nil: it is gone. Called for one after the other, and may wait for a disk.
+    func useLayout(_ name: String, _ json: [UInt8]?)
 }

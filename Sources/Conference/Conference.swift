@@ -365,6 +365,18 @@ public final class Conference: Sendable {
     }
     public func deleteLayout(_ name: String) throws(ConferenceError) { try layoutService.delete(name) }
 
+    /// Checks what would be a layout of this name, as `putLayout` does.
+    public func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
+        try layoutService.check(name, json: json)
+    }
+
+    /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. It takes precedence over a file of its
+    /// name. The log tells the faults of one that cannot be used.
+    public func shareLayout(_ name: String, json: [UInt8]?) { layoutService.share(name, json: json) }
+
+    /// - Throws: `layoutInUse` for a default of rooms, and for one that a room uses.
+    public func checkUnusedLayout(_ name: String) throws(ConferenceError) { try layoutService.checkUnused(name) }
+
     // MARK: - Recordings
 
     /// Starts a recording of a room. The file is created at once, so that an unwritable directory throws here.

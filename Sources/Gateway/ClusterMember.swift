@@ -136,6 +136,7 @@ private struct NodeHost: ClusterHost {
         bridge.lose(rooms.filter { $0 != Placement.socketIORoom })
     }
     func nodeIsGone(_ node: NodeRecord) { bridge.nodeIsGone(node) }
+    func useLayout(_ name: String, _ json: [UInt8]?) { bridge.useLayout(name, json) }
 }
 
 /// The internal listener as a service, whose faults name their key.

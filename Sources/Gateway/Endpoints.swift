@@ -93,7 +93,7 @@ struct Endpoints: Sendable {
         table.addStreams(conference)
         table.addInputs(conference)
         table.addPictures(conference, downloads: downloads)
-        table.addLayouts(conference)
+        table.addLayouts(LayoutChanges(conference: conference, directory: cluster?.directory))
         table.addAvatars(conference, policy: access)
         table.addCluster(outlook)
         table.addEvents(conference, readers: eventReaders, policy: access)

@@ -213,7 +213,7 @@ struct StoreCopy: Sendable {
                 if former.count >= Self.mostFormer { former.removeAll() }
                 former[room] = Former(record: record, epoch: owner.revision, since: now)
             }
-        case .load, .room: break
+        case .load, .room, .layout: break
         }
     }
 

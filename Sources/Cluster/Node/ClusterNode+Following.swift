@@ -18,6 +18,7 @@ extension ClusterNode {
                         return handle(state.copy.replace(listing, at: now), &state, at: now)
                     })
                 comparisons.yield()
+                try await readLayouts()
                 try await watch(from: listing.revision + 1)
             } catch {
                 state.withLock { $0.isWatching = false }
@@ -31,7 +32,7 @@ extension ClusterNode {
     /// Returns when everything is to be listed again.
     private func watch(from revision: Int64) async throws {
         let watch = Task { [store] in
-            try await store.watch(.followed, from: revision) { changes in
+            try await store.watch(.watched, from: revision) { changes in
                 await self.take(changes)
             }
         }
@@ -53,6 +54,7 @@ extension ClusterNode {
     }
 
     private func take(_ changes: StoreChanges) async {
+        takeLayouts(changes)
         let (now, rooms) = (
             BootClock.now(),
             changes.changes.contains { change in

@@ -52,6 +52,8 @@ extension ClusterNode {
 
     private func register(takesOver: Bool) async {
         do {
+            // Rooms that come here find the layouts that they had.
+            if !state.withLock({ $0.hasLayouts }) { try await readLayouts() }
             let record = here
             let key = StoreKey.node(record.id)
             var existing = try await store.read(key)

@@ -12,6 +12,8 @@ public final class ClusterNode: ClusterDirectory {
         var record: NodeRecord
         var membership: Membership
         var copy: StoreCopy
+        /// Whether the layouts of the store were applied once: before that the node does not register.
+        var hasLayouts = false
         var holdings = Holdings()
         var counts = ClusterCounts()
         /// Whether the watch runs.
@@ -47,6 +49,8 @@ public final class ClusterNode: ClusterDirectory {
     let peers: any PeerQueries
     let logger: Logger
     let state: Guarded<State>
+    /// The layouts of the store. Its lock is held while the host takes one over, so that no earlier one comes later.
+    let layouts = Guarded(LayoutCopy())
     let hostCalls: AsyncStream<HostCall>.Continuation
     private let hostCallStream: AsyncStream<HostCall>
     /// Asks for a comparison of what is here with what the store has.

@@ -248,7 +248,11 @@ final class EtcdGateway: ClusterStore {
     private func send(_ request: HTTPClient.Request, within limit: Duration) async throws(StoreError) -> (
         status: HTTPResponseStatus, body: Data
     ) {
-        do { return try await client.send(request, within: limit, answerBytes: Self.answerBytes) } catch {
+        do {
+            return try await client.send(request, within: limit, answerBytes: Self.answerBytes)
+        } catch is ResponseAccumulator.ResponseTooBigError {
+            throw .unreadable("the answer is too long")
+        } catch {
             throw .unreachable(Self.explain(error))
         }
     }
@@ -257,7 +261,6 @@ final class EtcdGateway: ClusterStore {
         switch error {
         case let error as HTTPClientError where [.deadlineExceeded, .connectTimeout].contains(error):
             "no answer in time"
-        case is ResponseAccumulator.ResponseTooBigError: "the answer is too long"
         case let error as WatchLines.Fault: "\(error)"
         default: String("\(error)".prefix(200))
         }

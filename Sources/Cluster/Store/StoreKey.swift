@@ -8,6 +8,8 @@ enum StoreKey: Hashable, Sendable {
     case owner(String)
     /// `rooms/<room>`: a room's state for its next owner, without a lease.
     case room(String)
+    /// `layouts/<name>`: a layout that was put at run time, without a lease.
+    case layout(String)
 
     static let prefix = "/tessera/1/"
 
@@ -18,7 +20,14 @@ enum StoreKey: Hashable, Sendable {
         case .load(let id): Self.prefix + "load/" + Self.encoded(id)
         case .owner(let room): Self.prefix + "owners/" + Self.encoded(room)
         case .room(let room): Self.prefix + "rooms/" + Self.encoded(room)
+        case .layout(let name): Self.prefix + "layouts/" + Self.encoded(name)
         }
+    }
+
+    /// 1 to 64 of `a-z`, `0-9`, `-` and `_`.
+    private static func isLayout(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95 }
     }
 
     /// nil for keys that are none of ours.
@@ -31,6 +40,7 @@ enum StoreKey: Hashable, Sendable {
         case "load": self = .load(name)
         case "owners": self = .owner(name)
         case "rooms": self = .room(name)
+        case "layouts" where Self.isLayout(name): self = .layout(name)
         default: return nil
         }
     }
@@ -75,12 +85,29 @@ enum StoreKey: Hashable, Sendable {
 
 /// A range of keys.
 enum StoreArea: Hashable, Sendable {
-    /// What the nodes follow: `load/`, `nodes/` and `owners/`, which are neighbours in the order of keys.
+    /// What the nodes have a copy of: `load/`, `nodes/` and `owners/`, which are neighbours in the order of keys.
     case followed
     /// `rooms/`.
     case rooms
+    /// `layouts/`.
+    case layouts
+    /// What the nodes watch: `layouts/` and, right behind it, what they have a copy of.
+    case watched
 
-    var begin: String { StoreKey.prefix + (self == .followed ? "load/" : "rooms/") }
+    var begin: String {
+        switch self {
+        case .followed: StoreKey.prefix + "load/"
+        case .rooms: StoreKey.prefix + "rooms/"
+        case .layouts, .watched: StoreKey.prefix + "layouts/"
+        }
+    }
+
     /// The first key behind it: `0` follows `/`.
-    var end: String { StoreKey.prefix + (self == .followed ? "owners0" : "rooms0") }
+    var end: String {
+        switch self {
+        case .followed, .watched: StoreKey.prefix + "owners0"
+        case .rooms: StoreKey.prefix + "rooms0"
+        case .layouts: StoreKey.prefix + "layouts0"
+        }
+    }
 }

@@ -7,7 +7,11 @@ enum StoreValue: Hashable, Sendable {
     case owner(OwnerRecord)
     /// The state of a room, as its rooms write it.
     case state([UInt8])
+    /// The JSON of a layout.
+    case layout([UInt8])
 
+    /// The most bytes of a layout: as many as one in a file has.
+    static let layoutBytes = 256 << 10
     /// The most bytes of a room's state: a transaction of etcd has at most 1.5 MiB, and base64 adds a third.
     static let stateBytes = 512 << 10
 
@@ -19,7 +23,7 @@ enum StoreValue: Hashable, Sendable {
         case .node(let record): return [UInt8]((try? encoder.encode(record)) ?? Data())
         case .load(let load): return [UInt8]((try? encoder.encode(load)) ?? Data())
         case .owner(let owner): return [UInt8]((try? encoder.encode(owner)) ?? Data())
-        case .state(let bytes): return bytes
+        case .state(let bytes), .layout(let bytes): return bytes
         }
     }
 
@@ -45,6 +49,9 @@ enum StoreValue: Hashable, Sendable {
         case .room:
             guard bytes.count <= Self.stateBytes else { return nil }
             self = .state([UInt8](bytes))
+        case .layout:
+            guard !bytes.isEmpty, bytes.count <= Self.layoutBytes else { return nil }
+            self = .layout([UInt8](bytes))
         }
     }
 }

@@ -51,8 +51,25 @@ final class LayoutService: Sendable {
         rooms.relayout(LayoutLibrary.withAliases([name]))
     }
 
-    func delete(_ name: String) throws(ConferenceError) {
+    /// Checks what would be a layout of this name.
+    func check(_ name: String, json: [UInt8]) throws(ConferenceError) {
+        do {
+            try library.check(name: name, json: json)
+        } catch {
+            throw Self.translate(error)
+        }
+    }
+
+    /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. Rooms that use it change at once.
+    func share(_ name: String, json: [UInt8]?) { follow(library.share(name: name, json: json)) }
+
+    /// - Throws: for a default of rooms, and where a room uses it.
+    func checkUnused(_ name: String) throws(ConferenceError) {
         if standard.contains(name) || rooms.usesLayout(name) { throw .layoutInUse(name) }
+    }
+
+    func delete(_ name: String) throws(ConferenceError) {
+        try checkUnused(name)
         do {
             try library.delete(name: name)
         } catch {
@@ -70,8 +87,9 @@ final class LayoutService: Sendable {
     }
 
     /// Takes over changed files. Rooms follow at once; a faulty file is logged once and its last good state stays.
-    func poll() {
-        let change = library.poll()
+    func poll() { follow(library.poll()) }
+
+    private func follow(_ change: LayoutLibrary.Change) {
         for fault in change.faults { logger.warning("\(fault)") }
         if !change.changed.isEmpty { rooms.relayout(LayoutLibrary.withAliases(change.changed)) }
     }

@@ -6,7 +6,8 @@ extension RouteTable {
     /// The largest layout that is read.
     private static let maxLayoutBytes = 262_144
 
-    mutating func addLayouts(_ conference: any ConferenceService) {
+    mutating func addLayouts(_ changes: LayoutChanges) {
+        let conference = changes.conference
         add(
             Route(
                 .get, "/api/layouts", .guest,
@@ -25,13 +26,12 @@ extension RouteTable {
                     tag: "layouts", summary: "Adds or replaces a layout, after the same checks as a file's",
                     body: ("application/json", ["type": "object", "description": "As layouts/schema.json says."]),
                     answers: [.json("Replaced.", Schema.ref("Layout")), .json(201, "Added.", Schema.ref("Layout"))],
-                    failures: [400, 413, 422]),
-                placement: .byAll
+                    failures: [400, 409, 413, 422, 503])
             ) { asked in
                 let name = try asked.layoutName()
                 let body = try await asked.body(upTo: RouteTable.maxLayoutBytes)
                 let isNew = !conference.layouts().contains { $0.name == name }
-                try conference.putLayout(name, json: body)
+                try await changes.put(name, body)
                 let layout = conference.layouts().first { $0.name == name }
                 return .json(
                     layout?.json ?? ["name": .string(name), "description": ""], status: isNew ? .created : .ok)
@@ -41,19 +41,21 @@ extension RouteTable {
                 .delete, "/api/layouts/{name}", .admin,
                 RouteDescription(
                     tag: "layouts", summary: "Removes a layout", answers: [.empty(204, "Removed.")],
-                    failures: [400, 404, 409]),
-                placement: .byAll
+                    failures: [400, 404, 409, 503])
             ) { asked in
-                try conference.deleteLayout(try asked.layoutName())
+                try await changes.delete(try asked.layoutName())
                 return Response(status: .noContent)
             })
     }
 }
 
 extension RouteRequest {
-    fileprivate func layoutName() throws(APIError) -> String {
+    /// - Throws: `APIError`, untyped, as the rest of these routes.
+    fileprivate func layoutName() throws -> String {
         let name = parameter("name")
-        guard LayoutInfo.isName(name) else { throw .badRequest("a layout's name is 1 to 64 of a-z, 0-9, - and _") }
+        guard LayoutInfo.isName(name) else {
+            throw APIError.badRequest("a layout's name is 1 to 64 of a-z, 0-9, - and _")
+        }
         return name
     }
 }

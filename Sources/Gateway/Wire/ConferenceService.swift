@@ -57,6 +57,8 @@ protocol ConferenceService: Sendable {
     func layouts() -> [LayoutInfo]
     func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
     func deleteLayout(_ name: String) throws(ConferenceError)
+    func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
+    func checkUnusedLayout(_ name: String) throws(ConferenceError)
 
     func metrics(namesPrivateRooms: Bool) -> [MetricSample]
 

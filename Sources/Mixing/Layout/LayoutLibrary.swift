@@ -1,7 +1,8 @@
 import Basics
 import Glibc
 
-/// The layouts that rooms can use: the built-in ones, and those of a directory, which take precedence.
+/// The layouts that rooms can use: the built-in ones, those of a directory, which take precedence, and before both those
+/// that the nodes of a cluster share.
 ///
 /// The caller polls. A file that became invalid is reported, and its last valid state stays in use. Safe on any thread.
 public final class LayoutLibrary: Sendable {
@@ -11,6 +12,11 @@ public final class LayoutLibrary: Sendable {
         public var changed: Set<String> = []
         /// The faults of invalid files, reported once per state of a file.
         public var faults: [LayoutFault] = []
+
+        mutating func add(_ other: Change) {
+            changed.formUnion(other.changed)
+            faults += other.faults
+        }
     }
 
     /// Why a layout could not be stored or removed.
@@ -34,16 +40,32 @@ public final class LayoutLibrary: Sendable {
     public let directory: String?
 
     private struct InUse {
-        var byName: [String: Layout]
-        var withPresentingRules: Set<String> = []
+        /// What counts of `own` and `shared`.
+        private(set) var byName: [String: Layout]
+        private(set) var withPresentingRules: Set<String> = []
+        /// The built-in ones, the files', and those that `put` added.
+        private(set) var own: [String: Layout]
+        private(set) var shared: [String: Layout] = [:]
 
         init(_ layouts: [String: Layout]) {
-            byName = layouts
+            (byName, own) = (layouts, layouts)
             withPresentingRules = Set(layouts.values.lazy.filter(\.hasPresentingRules).map(\.name))
         }
 
-        /// Stores or removes a layout. Returns whether it differs from the one before.
+        /// Stores or removes a layout of this server. Returns whether another one is in use by that.
         mutating func use(_ layout: Layout?, as name: String) -> Bool {
+            own[name] = layout
+            return settle(name)
+        }
+
+        /// The same for one that the nodes share.
+        mutating func share(_ layout: Layout?, as name: String) -> Bool {
+            shared[name] = layout
+            return settle(name)
+        }
+
+        private mutating func settle(_ name: String) -> Bool {
+            let layout = shared[name] ?? own[name]
             defer { byName[name] = layout }
             if layout?.hasPresentingRules == true {
                 withPresentingRules.insert(name)
@@ -59,6 +81,8 @@ public final class LayoutLibrary: Sendable {
         var stamps: [String: FileStamp] = [:]
         /// The files with faults.
         var refused: Set<String> = []
+        /// The shared layouts that use pictures of the directory, or have faults, as they came.
+        var shared: [String: [UInt8]] = [:]
     }
 
     /// The last state of the files. Its lock is held while files are read and written: only `poll`, `put` and `delete`
@@ -130,8 +154,11 @@ public final class LayoutLibrary: Sendable {
             // A layout whose picture changed is another one; one that was refused may lack a picture that is there now.
             if images.forgetChanged() {
                 for file in state.stamps.keys
-                where state.refused.contains(file) || self[String(file.dropLast(5))]?.usesImages == true {
+                where state.refused.contains(file) || own(String(file.dropLast(5)))?.usesImages == true {
                     state.stamps[file] = nil
+                }
+                for (name, bytes) in state.shared.sorted(by: { $0.key < $1.key }) {
+                    change.add(share(bytes, as: name, &state))
                 }
             }
             for (file, stamp) in files.sorted(by: { $0.key < $1.key }) where state.stamps[file] != stamp {
@@ -147,6 +174,7 @@ public final class LayoutLibrary: Sendable {
                 }
                 do throws(LayoutFaults) {
                     if use(try parse(bytes, name: name, file: path), as: name) { change.changed.insert(name) }
+                    if isShared(name) { change.faults.append(Self.hidden(name, path)) }
                 } catch {
                     change.faults += error.faults
                     state.refused.insert(file)
@@ -166,6 +194,47 @@ public final class LayoutLibrary: Sendable {
     @discardableResult
     private func use(_ layout: Layout?, as name: String) -> Bool {
         layouts.withLock { $0.use(layout, as: name) }
+    }
+
+    private func own(_ name: String) -> Layout? { layouts.withLock { $0.own[name] } }
+    private func isShared(_ name: String) -> Bool { layouts.withLock { $0.shared[name] != nil } }
+
+    private static func hidden(_ name: String, _ path: String) -> LayoutFault {
+        LayoutFault(
+            file: path, line: 1, column: 1, what: "the nodes of the cluster share a layout of this name, which is used",
+            mend: "remove that one by DELETE /api/layouts/\(name), or this file")
+    }
+
+    // MARK: What the nodes of a cluster share
+
+    /// Checks what would be a layout of this name.
+    public func check(name: String, json bytes: [UInt8]) throws(StoreError) {
+        do { _ = try parse(bytes, name: name, file: "\(name).json") } catch { throw .faults(error) }
+    }
+
+    /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. It takes precedence over a file of its
+    /// name, and no file is written. Of one with faults the last valid state stays in use.
+    public func share(name: String, json bytes: [UInt8]?) -> Change {
+        files.withLock { state in share(bytes, as: name, &state) }
+    }
+
+    private func share(_ bytes: [UInt8]?, as name: String, _ state: inout Files) -> Change {
+        var change = Change()
+        state.shared[name] = nil
+        var layout: Layout?
+        if let bytes {
+            do throws(LayoutFaults) {
+                let parsed = try parse(bytes, name: name, file: "the cluster's \(name).json")
+                if parsed.usesImages { state.shared[name] = bytes }
+                layout = parsed
+            } catch {
+                state.shared[name] = bytes
+                change.faults = error.faults
+                return change
+            }
+        }
+        if layouts.withLock({ $0.share(layout, as: name) }) { change.changed.insert(name) }
+        return change
     }
 
     /// Adds or replaces a layout, after the same checks as for files, and writes it to the directory if there is one.

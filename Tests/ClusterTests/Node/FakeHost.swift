@@ -8,6 +8,7 @@ final class FakeHost: ClusterHost {
         var load = NodeLoad()
         var lost: [String] = []
         var gone: [String] = []
+        var layouts: [String: [UInt8]] = [:]
     }
 
     let state = Guarded(State())
@@ -21,6 +22,8 @@ final class FakeHost: ClusterHost {
         }
     }
     func nodeIsGone(_ node: NodeRecord) { state.withLock { $0.gone.append(node.id) } }
+    func useLayout(_ name: String, _ json: [UInt8]?) { state.withLock { $0.layouts[name] = json } }
+    var layouts: [String: [UInt8]] { state.withLock { $0.layouts } }
     func open(_ room: String) { state.withLock { _ = $0.rooms.insert(room) } }
     func close(_ room: String) { state.withLock { _ = $0.rooms.remove(room) } }
 }

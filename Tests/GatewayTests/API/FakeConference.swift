@@ -235,6 +235,10 @@ final class FakeConference: ConferenceService {
     func deleteLayout(_ name: String) throws(ConferenceError) {
         guard name == "grid" else { throw .unknownLayout(name) }
     }
+    func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError) { try putLayout(name, json: json) }
+    func checkUnusedLayout(_ name: String) throws(ConferenceError) {
+        if name == "used" { throw .layoutInUse(name) }
+    }
 
     /// The only picture; its file is the recording's.
     static let picture = "aaaaaaaaaaaaaaaaaaaaaaaaaa.gif"

@@ -78,6 +78,8 @@ struct ClusterBridgeTests {
             if content.withLock({ $0.isDown }) { throw .unavailable }
             return content.withLock { $0.states[room] }
         }
+        func putLayout(_ name: String, _ json: [UInt8]) async throws(ClusterError) -> Bool { true }
+        func deleteLayout(_ name: String) async throws(ClusterError) -> Bool { true }
         func setDraining(_ isDraining: Bool) async { content.withLock { $0.isDraining = isDraining } }
     }
 
@@ -212,6 +214,25 @@ struct ClusterBridgeTests {
                 await #expect(throws: ClusterError.full) { try await second.bridge.prepare("r") }
                 #expect(second.bridge.load.isFull && second.bridge.load.rooms == 1 && second.bridge.load.seats == 1)
             }
+        }
+    }
+
+    @Test("a layout of the store is one of this server's, until it is gone")
+    func layouts() async throws {
+        try await withNode { node in
+            func description() -> String? { node.conference.layouts().first { $0.name == "mine" }?.description }
+            func json(_ text: String) -> [UInt8] {
+                Array(
+                    #"{"name": "mine", "description": "\#(text)", "rules": [{"regions": [{"kind": "grid"}]}]}"#.utf8)
+            }
+            try node.conference.checkLayout("mine", json: json("first"))
+            #expect(description() == nil)
+            node.bridge.useLayout("mine", json("first"))
+            #expect(description() == "first")
+            node.bridge.useLayout("mine", Array("{".utf8))
+            #expect(description() == "first", "the last valid one")
+            node.bridge.useLayout("mine", nil)
+            #expect(description() == nil)
         }
     }
 

@@ -229,17 +229,46 @@ import Testing
         await b.stop()
     }
 
-    @Test func `a layout goes to every node`() async throws {
+    @Test func `an avatar goes to every node`() async throws {
         let (_, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
-        #expect(try await a.ask(.PUT, "/api/avatars/anna", [Self.admin], body: "x").status == 204)
+        let all = try await a.ask(.PUT, "/api/avatars/anna", [Self.admin], body: "x")
+        #expect(all.status == 204 && all.headers[NodeHeaders.incomplete].isEmpty)
         #expect(a.conference.asked == ["store avatar anna"] && b.conference.asked == ["store avatar anna"])
-        let layout = try await a.ask(.PUT, "/api/layouts/mine", [Self.admin], body: "{}")
-        #expect(layout.status == 201 && layout.headers[NodeHeaders.incomplete].isEmpty)
-        #expect(try await a.ask(.PUT, "/api/layouts/mine", [Self.admin], body: "[]").status == 422)
-        #expect(try await a.ask(.PUT, "/api/layouts/mine", body: "{}").status == 401)
         b.directory.listens(at: "http://127.0.0.1:\(try await closedPort())")
-        let half = try await a.ask(.PUT, "/api/layouts/mine", [Self.admin], body: "{}")
-        #expect(half.status == 201 && half.headers[NodeHeaders.incomplete] == ["b"])
+        let half = try await a.ask(.PUT, "/api/avatars/anna", [Self.admin], body: "x")
+        #expect(half.status == 204 && half.headers[NodeHeaders.incomplete] == ["b"])
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `a layout goes into the store, after the checks`() async throws {
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
+        var layouts: [String: [UInt8]] { store.state.withLock { $0.layouts } }
+        let path = "/api/layouts/mine"
+        #expect(try await a.ask(.PUT, path, body: "{}").status == 401)
+        #expect(try await a.ask(.PUT, path, [Self.admin], body: "[]").status == 422)
+        #expect(try await a.ask(.PUT, "/api/layouts/MINE", [Self.admin], body: "{}").status == 400)
+        #expect(layouts.isEmpty)
+        #expect(try await a.ask(.PUT, path, [Self.admin], body: "{}").status == 201)
+        #expect(layouts == ["mine": Array("{}".utf8)])
+
+        // Without the store nothing changes, and the client knows when to come back.
+        store.change { $0.isDown = true }
+        for method in [HTTPMethod.PUT, .DELETE] {
+            let answer = try await b.ask(method, path, [Self.admin], body: "{ }")
+            #expect(answer.status == 503 && answer.headers["retry-after"] == ["2"])
+            #expect(answer.body.contains("store does not answer"))
+        }
+        #expect(layouts == ["mine": Array("{}".utf8)])
+        store.change { $0.isDown = false }
+
+        #expect(try await a.ask(.PUT, "/api/layouts/other", [Self.admin], body: "{}").status == 201)
+        #expect(try await a.ask(.PUT, "/api/layouts/third", [Self.admin], body: "{}").status == 409, "there are enough")
+        #expect(try await b.ask(.DELETE, "/api/layouts/used", [Self.admin]).status == 409)
+        #expect(try await b.ask(.DELETE, path, [Self.admin]).status == 204, "by any node")
+        #expect(layouts.keys.sorted() == ["other"])
+        #expect(try await b.ask(.DELETE, path, [Self.admin]).status == 404)
+        #expect(try await b.ask(.DELETE, "/api/layouts/grid", [Self.admin]).status == 409, "it is none of the store")
         await a.stop()
         await b.stop()
     }

@@ -17,6 +17,7 @@ final class FakeStore: Sendable {
         var gone: [String] = []
         var placed: [String] = []
         var draining: Set<String> = []
+        var layouts: [String: [UInt8]] = [:]
     }
 
     let state = Guarded(State())
@@ -95,6 +96,18 @@ final class FakeDirectory: ClusterDirectory {
     func move(_ room: String) async throws(ClusterError) -> RoomOwner { throw .full }
     func store(_ state: [UInt8], of room: String) async { store.change { $0.states[room] = state } }
     func stored(_ room: String) async throws(ClusterError) -> [UInt8]? { store.state.withLock { $0.states[room] } }
+    func putLayout(_ name: String, _ json: [UInt8]) async throws(ClusterError) -> Bool {
+        if store.state.withLock({ $0.isDown }) { throw .unavailable }
+        return store.state.withLock { state in
+            guard state.layouts.count < 2 else { return false }
+            state.layouts[name] = json
+            return true
+        }
+    }
+    func deleteLayout(_ name: String) async throws(ClusterError) -> Bool {
+        if store.state.withLock({ $0.isDown }) { throw .unavailable }
+        return store.state.withLock { $0.layouts.removeValue(forKey: name) != nil }
+    }
     func setDraining(_ isDraining: Bool) async {
         store.change { state in
             if isDraining { state.draining.insert(id) } else { state.draining.remove(id) }

@@ -49,6 +49,42 @@ import Testing
         #expect(throws: LayoutLibrary.StoreError.self) { _ = try library.put(name: "../up", json: Array(json.utf8)) }
     }
 
+    @Test("What the nodes of a cluster share comes before files, is never written, and leaves them as they were")
+    func shared() throws {
+        func json(_ kind: String, name: String = "mine") -> [UInt8] {
+            Array(
+                "{\"name\": \"\(name)\", \"description\": \"\(kind)\", \"rules\": [{\"regions\": [{\"kind\": \"grid\"}]}]}"
+                    .utf8)
+        }
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let library = LayoutLibrary(directory: directory.path)
+        _ = try library.put(name: "mine", json: json("a file"))
+        #expect(library.share(name: "mine", json: json("shared")).changed == ["mine"])
+        #expect(library.share(name: "mine", json: json("shared")).changed.isEmpty, "the same again")
+        #expect(library["mine"]?.description == "shared")
+        #expect(LayoutLibrary.read(directory.file("mine.json")) == json("a file"))
+
+        // A file that comes or changes is told to be hidden.
+        let file = try #require(fopen(directory.file("mine.json"), "wb"))
+        fputs(String(decoding: json("a later file"), as: UTF8.self), file)
+        fclose(file)
+        let change = library.poll()
+        #expect(change.changed.isEmpty && change.faults.count == 1)
+        #expect(library["mine"]?.description == "shared")
+
+        let bad = library.share(name: "mine", json: Array("{".utf8))
+        #expect(!bad.faults.isEmpty && library["mine"]?.description == "shared", "the last valid one stays")
+        #expect(library.share(name: "mine", json: nil).changed == ["mine"])
+        #expect(library["mine"]?.description == "a later file")
+        #expect(library.share(name: "grid", json: json("another", name: "grid")).changed == ["grid"])
+        #expect(library.share(name: "grid", json: nil).changed == ["grid"])
+        #expect(library["grid"] == LayoutLibrary.builtIn["grid"])
+        #expect(throws: LayoutLibrary.StoreError.self) { try library.check(name: "mine", json: json("x", name: "y")) }
+        try library.check(name: "mine", json: json("x"))
+        #expect(library["mine"]?.description == "a later file", "a check changes nothing")
+    }
+
     @Test("A lookup of a layout never waits for the disk") func slowDisk() async throws {
         let directory = ScratchDirectory()
         defer { withExtendedLifetime(directory) {} }

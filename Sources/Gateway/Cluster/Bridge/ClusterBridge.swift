@@ -144,6 +144,8 @@ final class ClusterBridge: ClusterHost, RoomObserver {
 
     func nodeIsGone(_ node: NodeRecord) { whenNodeIsGone(node) }
 
+    func useLayout(_ name: String, _ json: [UInt8]?) { conference.shareLayout(name, json: json) }
+
     // MARK: - Rooms that come
 
     /// Awaited before a join or a request that may create reaches a room that is placed here: a room that is not here

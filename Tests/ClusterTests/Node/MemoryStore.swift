@@ -1,0 +1,153 @@
+import Basics
+
+@testable import Cluster
+
+/// A store in memory for nodes in real time. Its leases end by `revoke` alone.
+final class MemoryStore: ClusterStore {
+    struct State {
+        var entries: [StoreKey: StoreEntry] = [:]
+        var revision: Int64 = 1
+        var leases: Set<Int64> = []
+        var isDown = false
+        var history: [StoreChanges] = []
+        var watches: [AsyncStream<StoreChanges>.Continuation] = []
+        /// The layouts whose values were read.
+        var read: [String] = []
+    }
+
+    private let state = Guarded(State())
+
+    var read: [String] { state.withLock { $0.read } }
+
+    /// Ends every watch, and answers no call until `comeUp`.
+    func goDown() {
+        state.withLock { state in
+            state.isDown = true
+            for watch in state.watches { watch.finish() }
+            state.watches = []
+        }
+    }
+
+    func comeUp() { state.withLock { $0.isDown = false } }
+
+    /// Writes what no node would write, also while nobody is answered. nil deletes the key.
+    func write(_ key: StoreKey, _ value: StoreValue?) {
+        state.withLock { state in
+            state.revision += 1
+            let entry = StoreEntry(key: key, value: value, revision: state.revision, lease: 0)
+            state.entries[key] = entry
+            Self.tell([.put(entry)], &state)
+        }
+    }
+
+    func erase(_ key: StoreKey) {
+        state.withLock { state in
+            state.revision += 1
+            state.entries[key] = nil
+            Self.tell([.delete(key, revision: state.revision)], &state)
+        }
+    }
+
+    private static func tell(_ changes: [StoreChanges.Change], _ state: inout State) {
+        let changes = StoreChanges(changes: changes, revision: state.revision)
+        state.history.append(changes)
+        for watch in state.watches { watch.yield(changes) }
+    }
+
+    private func answer<Value>(_ body: (inout State) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        try state.withLock { state throws(StoreError) in
+            if state.isDown { throw .unreachable("down") }
+            return try body(&state)
+        }
+    }
+
+    // MARK: Calls
+
+    func grant(_ ttl: Duration) async throws(StoreError) -> StoreLease {
+        try answer { state in
+            let id = Int64.random(in: 1...Int64.max)
+            state.leases.insert(id)
+            return StoreLease(id: id, ttl: ttl)
+        }
+    }
+
+    func renew(_ lease: Int64, within limit: Duration) async throws(StoreError) -> StoreLease? {
+        try answer { $0.leases.contains(lease) ? StoreLease(id: lease, ttl: .seconds(3)) : nil }
+    }
+
+    func revoke(_ lease: Int64) async throws(StoreError) {
+        try answer { state in
+            state.leases.remove(lease)
+            let keys = state.entries.values.filter { $0.lease == lease }.map(\.key)
+            state.revision += 1
+            for key in keys { state.entries[key] = nil }
+            Self.tell(keys.map { .delete($0, revision: state.revision) }, &state)
+        }
+    }
+
+    func commit(_ transaction: Transaction) async throws(StoreError) -> TransactionResult {
+        try answer { state throws(StoreError) in
+            let isDone = transaction.conditions.allSatisfy { (state.entries[$0.key]?.revision ?? 0) == $0.revision }
+            var result = TransactionResult(isDone: isDone, revision: state.revision)
+            var changes: [StoreChanges.Change] = []
+            for operation in isDone ? transaction.operations : transaction.otherwise {
+                switch operation {
+                case .put(let key, let value, let lease):
+                    guard lease == 0 || state.leases.contains(lease) else { throw .leaseGone }
+                    let entry = StoreEntry(key: key, value: value, revision: state.revision + 1, lease: lease)
+                    state.entries[key] = entry
+                    changes.append(.put(entry))
+                case .delete(let key):
+                    if state.entries.removeValue(forKey: key) != nil {
+                        changes.append(.delete(key, revision: state.revision + 1))
+                    }
+                case .read(let key):
+                    if case .layout(let name) = key { state.read.append(name) }
+                    if let entry = state.entries[key] { result.entries.append(entry) }
+                }
+            }
+            if !changes.isEmpty {
+                state.revision += 1
+                Self.tell(changes, &state)
+            }
+            result.revision = state.revision
+            return result
+        }
+    }
+
+    func list(_ area: StoreArea, hasValues: Bool) async throws(StoreError) -> StoreListing {
+        try answer { state in
+            var entries = state.entries.values.filter { Self.contains(area, $0.key) }
+            if !hasValues { for index in entries.indices { entries[index].value = nil } }
+            return StoreListing(entries: entries, revision: state.revision)
+        }
+    }
+
+    func watch(_ area: StoreArea, from revision: Int64, _ take: @Sendable (StoreChanges) async -> Void)
+        async throws(StoreError)
+    {
+        let (stream, watch) = AsyncStream.makeStream(of: StoreChanges.self)
+        try answer { state in
+            for changes in state.history where changes.revision >= revision { watch.yield(changes) }
+            state.watches.append(watch)
+        }
+        for await var changes in stream {
+            changes.changes.removeAll { change in
+                switch change {
+                case .put(let entry): !Self.contains(area, entry.key)
+                case .delete(let key, _): !Self.contains(area, key)
+                }
+            }
+            if !changes.changes.isEmpty { await take(changes) }
+        }
+        throw .unreachable("the watch ended")
+    }
+
+    private static func contains(_ area: StoreArea, _ key: StoreKey) -> Bool {
+        area.begin <= key.text && key.text < area.end
+    }
+
+    func avoidEndpoint() {}
+    var errors: Int { 0 }
+    func close() async {}
+}
