@@ -20,9 +20,9 @@ struct Placement: Sendable {
 
     let room: String
     let wish: PlacementWish
-    /// A node that the room must not be on: the one that gives it away.
-    private let excluded: String?
-    /// The revision of the owner that is replaced: the one that gives it away.
+    /// Nodes that the room must not be on: the one that gives it away, or those that take none now.
+    private let excluded: Set<String>
+    /// The revision of the owner that is replaced.
     private let given: Int64?
     private var tries = 0
     private var hasAsked = false
@@ -30,12 +30,12 @@ struct Placement: Sendable {
     private var target: NodeRecord?
 
     init(_ room: String, _ wish: PlacementWish) {
-        (self.room, self.wish, excluded, given) = (room, wish, nil, nil)
+        (self.room, self.wish, excluded, given) = (room, wish, [], nil)
     }
 
-    /// Moves a room away from the node `id`, whose epoch of the room is given.
-    init(moving room: String, from id: String, epoch: Int64) {
-        (self.room, wish, excluded, given) = (room, .best, id, epoch)
+    /// Moves a room to none of some nodes, of which one is its owner, with the epoch `epoch`.
+    init(moving room: String, from ids: Set<String>, epoch: Int64) {
+        (self.room, wish, excluded, given) = (room, .best, ids, epoch)
         hasAsked = true
     }
 
@@ -122,11 +122,12 @@ struct Placement: Sendable {
 
     /// The better of two random nodes of this node's zone that have room left, or of all zones where there is none.
     static func choose(
-        _ copy: StoreCopy, _ wish: PlacementWish, excluding id: String?, _ random: inout some RandomNumberGenerator
+        _ copy: StoreCopy, _ wish: PlacementWish, excluding ids: Set<String> = [],
+        _ random: inout some RandomNumberGenerator
     ) -> StoreCopy.Node? {
         let here = copy.nodes[copy.id]
         if wish == .here { return here.flatMap { canTake($0) ? $0 : nil } }
-        let able = copy.nodes.values.filter { canTake($0) && $0.record.id != id }
+        let able = copy.nodes.values.filter { canTake($0) && !ids.contains($0.record.id) }
         let near = able.filter { $0.record.zone == here?.record.zone }
         // In order, so that a seed always gives the same choice.
         let candidates = (near.isEmpty ? able : near).sorted { $0.record.id < $1.record.id }

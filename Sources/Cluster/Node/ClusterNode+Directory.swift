@@ -58,6 +58,12 @@ extension ClusterNode {
         return try await run(Placement(room, wish))
     }
 
+    public func place(_ room: String, insteadOf owner: RoomOwner, full: Set<String>) async throws(ClusterError)
+        -> RoomOwner
+    {
+        try await run(Placement(moving: room, from: full.union([owner.node.id]), epoch: owner.epoch))
+    }
+
     public func move(_ room: String) async throws(ClusterError) -> RoomOwner {
         let (id, incarnation, owner) = state.withLock { ($0.copy.id, $0.record.incarnation, $0.copy.owners[room]) }
         guard let owner, owner.node == id, owner.incarnation == incarnation else {
@@ -66,7 +72,7 @@ extension ClusterNode {
             throw .unavailable
         }
         state.withLock { $0.holdings.move(room) }
-        do { return try await run(Placement(moving: room, from: id, epoch: owner.revision)) } catch {
+        do { return try await run(Placement(moving: room, from: [id], epoch: owner.revision)) } catch {
             state.withLock { $0.holdings.take(room) }
             throw error
         }

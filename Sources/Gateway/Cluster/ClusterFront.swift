@@ -91,6 +91,8 @@ final class ClusterFront: FamilyCluster {
         case done(Value)
         /// The node is not the owner.
         case misdirected
+        /// The node takes no room now.
+        case full
         /// Nothing listens at the node's internal port.
         case refused
         case failed(Refusal)
@@ -120,15 +122,20 @@ final class ClusterFront: FamilyCluster {
         var owner = try await find(room, need, for: client)
         var wasMisdirected = false
         var wasGone = false
+        // Each node refuses the room once at most.
+        var full: Set<String> = []
         while let known = owner {
+            var outcome: Attempt<Value>
             if known.isHere {
-                if need != .reads { try await prepare(room) }
-                return .here
-            }
-            var outcome = await attempt(known)
-            if case .refused = outcome {
-                try? await Task.sleep(for: timing.refusals)
+                if need == .reads { return .here }
+                if try await takes(room) { return .here }
+                outcome = .full
+            } else {
                 outcome = await attempt(known)
+                if case .refused = outcome {
+                    try? await Task.sleep(for: timing.refusals)
+                    outcome = await attempt(known)
+                }
             }
             switch outcome {
             case .done(let value): return .there(value)
@@ -139,6 +146,13 @@ final class ClusterFront: FamilyCluster {
                 owner = try await asked { () async throws(ClusterError) in try await self.directory.lookUp(room) }
                 if owner == nil || owner == known { owner = try await find(room, need, for: client) }
                 if owner == known { throw Self.moving }
+            case .full:
+                full.insert(known.node.id)
+                let next = try await asked { [full] () async throws(ClusterError) in
+                    try await self.directory.place(room, insteadOf: known, full: full)
+                }
+                if full.contains(next.node.id) { throw Refusal(ClusterError.full) }
+                owner = next
             case .refused:
                 guard !wasGone else { throw Self.lost }
                 wasGone = true
@@ -180,8 +194,23 @@ final class ClusterFront: FamilyCluster {
     }
 
     func prepare(_ room: String) async throws(Refusal) {
-        if room == Placement.socketIORoom { return socketIO.withLock { $0.isHere = true } }
-        try await asked { () async throws(ClusterError) in try await self.keeper.prepare(room) }
+        if try await !takes(room) { throw Refusal(ClusterError.full) }
+    }
+
+    /// Prepares a room that is placed here. Returns false where this node takes no room now, by a limit that its last
+    /// report does not show: another one may.
+    func takes(_ room: String) async throws(Refusal) -> Bool {
+        if room == Placement.socketIORoom {
+            socketIO.withLock { $0.isHere = true }
+            return true
+        }
+        do throws(ClusterError) {
+            try await keeper.prepare(room)
+            return true
+        } catch {
+            if error == .full { return false }
+            throw Refusal(error)
+        }
     }
 
     private func asked<Value>(_ body: () async throws(ClusterError) -> Value) async throws(Refusal) -> Value {

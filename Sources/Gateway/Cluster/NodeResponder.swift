@@ -59,7 +59,12 @@ struct NodeResponder: HTTPResponder {
     ) async throws {
         if room.isEmpty { return }
         switch try await front.ownership(of: room, epoch: epoch) {
-        case .here: if need != .reads { try await front.prepare(room) }
+        case .here:
+            if need == .reads { return }
+            if try await front.takes(room) { return }
+            var refusal = APIError(Refusal(ClusterError.full))
+            refusal.headers[.nodeFull] = "rooms"
+            throw refusal
         case .elsewhere(let owner):
             throw APIError(
                 .misdirected, "this node does not have the room", headers: [.nodeOwner: owner ?? ""])

@@ -10,6 +10,8 @@ final class ProxyMetrics: Sendable {
         case done
         /// The node is not the owner (421).
         case misdirected
+        /// The node takes no room now (503).
+        case full
         /// Its port refuses connections.
         case refused
         /// No answer in time, or a connection that broke.

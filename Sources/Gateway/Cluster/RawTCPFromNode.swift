@@ -11,7 +11,7 @@ extension NodeBytes {
             if case .elsewhere(let owner) = try await front.ownership(of: room, epoch: epoch) {
                 return await close(OwnedSocket.notOwner, owner ?? "")
             }
-            try await front.prepare(room)
+            if try await !front.takes(room) { return await close(OwnedSocket.full, "") }
         } catch {
             return await close(1013, error.code.rawValue)
         }

@@ -86,6 +86,10 @@ struct RequestForwarder: Sendable {
                 front.metrics.count(.http, .misdirected)
                 return isHeld ? .misdirected : .failed(Self.again)
             }
+            if answer.status.code == 503, answer.headers.contains(name: NodeHeaders.full) {
+                front.metrics.count(.http, .full)
+                return isHeld ? .full : .failed(Refusal(ClusterError.full))
+            }
             front.metrics.count(.http, .done)
             return .done(response(answer, isHead: head.method == .head))
         }

@@ -62,7 +62,7 @@ struct RouteProxy: Sendable {
         switch await request.attempt(node, owner: owner) {
         case .done(let response): return response
         case .failed(let refusal): throw refusal
-        case .misdirected, .refused: throw APIError(Refusal(ClusterError.ownerLost))
+        case .misdirected, .full, .refused: throw APIError(Refusal(ClusterError.ownerLost))
         }
     }
 

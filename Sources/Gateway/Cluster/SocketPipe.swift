@@ -55,7 +55,7 @@ final class SocketPipe: Sendable {
     }
 
     /// What the owner says first.
-    private enum Opening: Sendable { case serving, misdirected, busy, ended, timeout }
+    private enum Opening: Sendable { case serving, misdirected, full, busy, ended, timeout }
 
     private struct State {
         var outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>?
@@ -136,6 +136,10 @@ final class SocketPipe: Sendable {
             leave(nil)
             front.metrics.count(kind, .misdirected)
             return .misdirected
+        case .full:
+            leave(nil)
+            front.metrics.count(kind, .full)
+            return .full
         case .busy:
             leave(nil)
             front.metrics.count(kind, .done)
@@ -243,7 +247,13 @@ final class SocketPipe: Sendable {
             }
             try await outbound.write(WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: data))
         case .close(let code, let reason):
-            if !isOpen { opening.yield(code == OwnedSocket.notOwner ? .misdirected : .busy) }
+            if !isOpen {
+                switch code {
+                case OwnedSocket.notOwner: opening.yield(.misdirected)
+                case OwnedSocket.full: opening.yield(.full)
+                default: opening.yield(.busy)
+                }
+            }
             end.withLock { $0 = (code, reason) }
             return true
         case .other: break

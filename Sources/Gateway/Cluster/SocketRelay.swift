@@ -171,6 +171,8 @@ struct OwnedSocket: Sendable {
 
     /// The close code of a node that is not the owner, with the owner's id as its reason.
     static let notOwner: UInt16 = 4421
+    /// That of a node that takes no room now.
+    static let full: UInt16 = 4503
 
     func serve(_ connection: WebSocketConnection) async {
         let headers = connection.handshake.headers
@@ -181,7 +183,10 @@ struct OwnedSocket: Sendable {
                     connection.close(Self.notOwner, owner ?? "")
                     return await connection.run { _ in }
                 }
-                try await front.prepare(room)
+                if try await !front.takes(room) {
+                    connection.close(Self.full, "")
+                    return await connection.run { _ in }
+                }
             } catch {
                 connection.close(1013, error.code.rawValue)
                 return await connection.run { _ in }
@@ -215,6 +220,7 @@ extension ClusterFront.Attempt {
         switch self {
         case .done(let value): .done(body(value))
         case .misdirected: .misdirected
+        case .full: .full
         case .refused: .refused
         case .failed(let refusal): .failed(refusal)
         }

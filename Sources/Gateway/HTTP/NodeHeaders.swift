@@ -19,6 +19,8 @@ struct NodeHeaders: Sendable {
     static let segment = "Tessera-Segment"
     /// Of answers that the token was refused for, so that a client does not take the 401 for its own.
     static let refused = "Tessera-Refused"
+    /// Of answers 503 of a node that takes no room now: another node may.
+    static let full = "Tessera-Full"
     /// Of lists: the nodes that did not answer.
     static let incomplete = "Tessera-Incomplete"
 
@@ -72,6 +74,7 @@ extension HTTPField.Name {
     static let nodeEpoch = HTTPField.Name(NodeHeaders.epoch) ?? .accept
     static let nodeOwner = HTTPField.Name(NodeHeaders.owner) ?? .accept
     static let nodeRefused = HTTPField.Name(NodeHeaders.refused) ?? .accept
+    static let nodeFull = HTTPField.Name(NodeHeaders.full) ?? .accept
     static let incomplete = HTTPField.Name(NodeHeaders.incomplete) ?? .accept
 }
 

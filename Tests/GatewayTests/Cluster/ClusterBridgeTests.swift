@@ -58,6 +58,9 @@ struct ClusterBridgeTests {
                     return node
                 })
         }
+        func place(
+            _ room: String, insteadOf owner: RoomOwner, full: Set<String>
+        ) async throws(ClusterError) -> RoomOwner { throw .full }
         func ownerIsGone(_ owner: RoomOwner, of room: String) async {}
         func release(_ room: String) async {
             await note("release \(room)")
@@ -212,6 +215,8 @@ struct ClusterBridgeTests {
                 a.content.withLock { $0.isDown = false }
                 _ = try second.join("s", "Bob")
                 await #expect(throws: ClusterError.full) { try await second.bridge.prepare("r") }
+                await #expect(throws: ClusterError.full, "also of a new one") { try await second.bridge.prepare("new") }
+                try await second.bridge.prepare("s")
                 #expect(second.bridge.load.isFull && second.bridge.load.rooms == 1 && second.bridge.load.seats == 1)
             }
         }

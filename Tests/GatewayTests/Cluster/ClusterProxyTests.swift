@@ -52,6 +52,28 @@ import Testing
         await b.stop()
     }
 
+    @Test func `a room goes on to a node that takes it, each node being asked once`() async throws {
+        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        store.change { $0.next = "b" }
+        b.keeper.isFull.withLock { $0 = true }
+        #expect(try await a.ask(.PUT, "/api/rooms/one", [Self.admin], body: #"{"locked":true}"#).status == 201)
+        #expect(a.conference.room("one")?.settings.locked == true && b.conference.room("one") == nil)
+        #expect(store.placed == ["one", "one again"] && a.front.metrics.value(.http, .full) == 1)
+        // The node that is asked is the full one.
+        #expect(try await b.ask(.PUT, "/api/rooms/two", [Self.admin]).status == 201)
+        #expect(a.conference.room("two") != nil)
+        #expect(store.placed == ["one", "one again", "two", "two again"])
+
+        a.keeper.isFull.withLock { $0 = true }
+        let answer = try await a.ask(.PUT, "/api/rooms/three", [Self.admin])
+        #expect(answer.status == 503 && answer.headers["retry-after"] == ["5"], "no node takes it")
+        #expect(answer.headers[NodeHeaders.full].isEmpty && answer.body.contains("every node"))
+        #expect(a.conference.room("three") == nil && b.conference.room("three") == nil)
+        #expect(try await a.ask(path: "/api/rooms/one").status == 200, "what is there goes on")
+        await a.stop()
+        await b.stop()
+    }
+
     @Test func `a viewer alone makes no room, but brings back one that lost its owner`() async throws {
         let (store, a, b) = try await TestNode.nodes()
         store.change { $0.next = "b" }

@@ -58,6 +58,23 @@ import Testing
         await a.stop()
     }
 
+    @Test func `a join goes on to a node that takes the room`() async throws {
+        let (store, a, b) = try await nodes()
+        store.change { $0.next = "b" }
+        b.keeper.isFull.withLock { $0 = true }
+        let client = try await socket(a)
+        await client.send(join("new"))
+        #expect(await eventually { client.types() == ["joined"] }, "\(client.received)")
+        #expect(a.conference.state.withLock { $0.requests.map(\.room) } == ["new"])
+        #expect(a.front.metrics.value(.webSocket, .full) == 1)
+        a.keeper.isFull.withLock { $0 = true }
+        let late = try await socket(a)
+        await late.send(join("newer"))
+        #expect(await eventually { late.types() == ["error"] && late.received[0].contains("every node") })
+        await a.stop()
+        await b.stop()
+    }
+
     @Test func `after a refused join another room may be on another node`() async throws {
         let (store, a, b) = try await TestNode.nodes()
         store.own("near", by: "a")

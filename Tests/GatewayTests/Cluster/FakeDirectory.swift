@@ -79,6 +79,16 @@ final class FakeDirectory: ClusterDirectory {
         return owner
     }
 
+    func place(_ room: String, insteadOf owner: RoomOwner, full: Set<String>) async throws(ClusterError) -> RoomOwner {
+        guard let next = store.state.withLock({ $0.nodes.keys.sorted().first { !full.contains($0) } }) else {
+            throw .full
+        }
+        store.change { $0.placed.append("\(room) again") }
+        store.own(room, by: next)
+        guard let owner = known(room) else { throw .full }
+        return owner
+    }
+
     func lookUp(_ room: String) async throws(ClusterError) -> RoomOwner? {
         if store.state.withLock({ $0.isDown }) { throw .unavailable }
         believed.withLock { $0[room] = nil }
@@ -119,8 +129,12 @@ final class FakeKeeper: RoomKeeper {
     let prepared = Guarded<[String]>([])
     let lost = Guarded<[String]>([])
     let held = Guarded<[String]>([])
+    let isFull = Guarded(false)
 
     var rooms: [String] { held.withLock { $0 } }
-    func prepare(_ room: String) async throws(ClusterError) { prepared.withLock { $0.append(room) } }
+    func prepare(_ room: String) async throws(ClusterError) {
+        if isFull.withLock({ $0 }) { throw .full }
+        prepared.withLock { $0.append(room) }
+    }
     func lose(_ rooms: [String]) { lost.withLock { $0 += rooms } }
 }

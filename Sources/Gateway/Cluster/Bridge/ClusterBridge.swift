@@ -177,15 +177,20 @@ final class ClusterBridge: ClusterHost, RoomObserver {
                 return .follow(task)
             }
             switch step {
-            case .done: return
+            case .done: return try checkPlace(for: room)
             case .wait(let releasing):
                 await releasing.value
                 try await placeAgain(room)
             case .follow(let task):
                 if let fault = await task.value { throw fault }
-                return
+                return try checkPlace(for: room)
             }
         }
+    }
+
+    /// The load that the other nodes know is up to two seconds old.
+    private func checkPlace(for room: String) throws(ClusterError) {
+        if !conference.hasRoom(room), conference.isFull { throw .full }
     }
 
     private func prepared(_ room: String) {
