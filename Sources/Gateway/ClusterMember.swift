@@ -27,7 +27,7 @@ final class ClusterMember: Sendable {
     init(_ configuration: TesseraConfiguration, _ conference: Conference, logger: Logger) throws(ConfigurationFaults) {
         settings = configuration.cluster
         self.logger = logger
-        tls = try ClusterCertificate.server(settings.tls)
+        do { tls = try settings.tls.server() } catch { throw ConfigurationFaults(error) }
         try Self.checkAdvertised(settings)
         let late = Guarded<ClusterFront?>(nil)
         bridge = ClusterBridge(conference, logger: logger) { node in late.withLock { $0 }?.pipes.nodeIsGone(node) }
@@ -39,7 +39,7 @@ final class ClusterMember: Sendable {
                 settings: settings, record: record, host: NodeHost(bridge: bridge, front: late), peers: peers,
                 logger: logger)
         } catch {
-            throw ConfigurationFaults([ConfigurationFault(key: error.key, value: error.value, what: error.what)])
+            throw ConfigurationFaults(error)
         }
         front = try ClusterFront(
             node, keeper: bridge, settings: settings,
@@ -54,9 +54,10 @@ final class ClusterMember: Sendable {
         do {
             _ = try NIOCore.SocketAddress.makeAddressResolvingHost(advertise.host, port: Int(advertise.port))
         } catch {
-            throw ClusterCertificate.fault(
-                "cluster.advertise", advertise.description,
-                "there is no such host; name the address at which the other nodes reach cluster.listen")
+            throw ConfigurationFaults(
+                ClusterFault(
+                    key: "cluster.advertise", value: advertise.description,
+                    what: "there is no such host; name the address at which the other nodes reach cluster.listen"))
         }
     }
 
@@ -153,6 +154,6 @@ private struct InternalListener: Service {
         } catch let error as SocketAddressError {
             what = "there is no such host: \(error)"
         }
-        throw ClusterCertificate.fault("cluster.listen", listen.description, what)
+        throw ConfigurationFaults(ClusterFault(key: "cluster.listen", value: listen.description, what: what))
     }
 }

@@ -4,7 +4,6 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 
 extension HTTPClient {
     /// A client for etcd and other nodes: it follows no redirect, and proves itself by the node's certificate where
@@ -32,37 +31,5 @@ extension HTTPClient {
             deadline: .now() + .nanoseconds(limit.nanoseconds)
         ).get()
         return (answer.status, Data((answer.body?.readableBytesView).map { [UInt8]($0) } ?? []))
-    }
-}
-
-extension ClusterSettings.TLS {
-    /// How this node reaches etcd and other nodes by TLS.
-    func client() throws(ClusterFault) -> TLSConfiguration {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        do {
-            if !authority.isEmpty {
-                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authority))
-            }
-        } catch {
-            throw ClusterFault(
-                key: "cluster.tls.authority", value: authority,
-                what: "cannot be read as certificates in PEM (\(error)); name a file that has them")
-        }
-        guard !certificate.isEmpty, !key.isEmpty else { return configuration }
-        do {
-            configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) }
-        } catch {
-            throw ClusterFault(
-                key: "cluster.tls.certificate", value: certificate,
-                what: "cannot be read as a certificate in PEM (\(error)); name a file that has one")
-        }
-        do {
-            configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))
-        } catch {
-            throw ClusterFault(
-                key: "cluster.tls.key", value: key,
-                what: "cannot be read as a key in PEM (\(error)); name a file that has one")
-        }
-        return configuration
     }
 }

@@ -1,9 +1,12 @@
+import AsyncHTTPClient
 import Basics
 import Cluster
 import Conference
 import Foundation
 import HTTPTypes
+import HummingbirdCore
 import Logging
+import NIOHTTP1
 import Threads
 
 /// What the endpoints ask of the rooms of this node. `ClusterBridge` conforms to it.
@@ -82,6 +85,26 @@ final class ClusterFront: FamilyCluster {
             .misdirected,
             "this is a public listener, and the request is of a node: cluster.advertise must be the address of cluster.listen"
         )
+    }
+
+    /// The head of a request to a node on behalf of a client.
+    ///
+    /// - Parameters:
+    ///   - owner: of the room that the request is for, as this node knows it.
+    ///   - passes: which of the client's headers go along, by their names.
+    func request(
+        to node: NodeRecord, _ uri: String, method: HTTPRequest.Method = .get, for asked: RouteRequest,
+        owner: RoomOwner? = nil, passes: (HTTPField.Name) -> Bool
+    ) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: node.url + uri)
+        request.method = .init(rawValue: method.rawValue)
+        request.headers.add(name: "host", value: asked.request.head.authority ?? "localhost")
+        for field in asked.headers where passes(field.name) {
+            request.headers.add(name: field.name.rawName, value: field.value)
+        }
+        let own = NodeHeaders(client: asked.source.client, address: asked.publicAddress, owner: owner)
+        for field in own.fields(tokens.make()) { request.headers.add(name: field.name, value: field.value) }
+        return request
     }
 
     // MARK: The owner

@@ -169,13 +169,9 @@ struct MergedEvents: Sendable {
     }
 
     private func read(_ node: NodeRecord, _ channel: Channel, _ cursor: Guarded<EventCursor>) async {
-        var request = HTTPClientRequest(url: node.url + asked.request.uri.string)
-        request.headers.add(name: "host", value: asked.request.head.authority ?? "localhost")
-        if let token = asked.headers[.authorization] { request.headers.add(name: "authorization", value: token) }
+        var request = front.request(to: node, asked.request.uri.string, for: asked, passes: { $0 == .authorization })
         let last = cursor.withLock { $0.description }
         if !last.isEmpty { request.headers.add(name: "last-event-id", value: last) }
-        let own = NodeHeaders(client: asked.source.client, address: asked.publicAddress)
-        for field in own.fields(front.tokens.make()) { request.headers.add(name: field.name, value: field.value) }
         guard case .answer(let answer) = await front.peers.send(request, within: .seconds(5)), answer.status == .ok
         else { return front.metrics.count(.events, .unanswered) }
         front.metrics.count(.events, .done)

@@ -30,7 +30,8 @@ final class PeerClient: Sendable {
 
     init(_ settings: ClusterSettings.TLS, timing: ClusterFront.Timing) throws(ConfigurationFaults) {
         self.timing = timing
-        let tls = try ClusterCertificate.client(settings)
+        let tls: TLSConfiguration
+        do { tls = try settings.client() } catch { throw ConfigurationFaults(error) }
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow, decompression: .disabled)
         configuration.httpVersion = .http1Only
@@ -45,7 +46,8 @@ final class PeerClient: Sendable {
         do {
             self.tls = settings.certificate.isEmpty ? nil : try NIOSSLContext(configuration: tls)
         } catch {
-            throw ClusterCertificate.fault("cluster.tls.certificate", settings.certificate, "\(error)")
+            throw ConfigurationFaults(
+                ClusterFault(key: "cluster.tls.certificate", value: settings.certificate, what: "\(error)"))
         }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }

@@ -54,14 +54,9 @@ struct RequestForwarder: Sendable {
     ///   - room: the same.
     func attempt(_ node: NodeRecord, owner: RoomOwner?) async -> ClusterFront.Attempt<Response> {
         let head = asked.request.head
-        var request = HTTPClientRequest(url: node.url + asked.request.uri.string)
-        request.method = .init(rawValue: head.method.rawValue)
-        request.headers.add(name: "host", value: head.authority ?? "localhost")
-        for field in head.headerFields where NodeHeaders.passes(field.name.rawName) {
-            request.headers.add(name: field.name.rawName, value: field.value)
-        }
-        let own = NodeHeaders(client: asked.source.client, address: asked.publicAddress, owner: owner)
-        for field in own.fields(front.tokens.make()) { request.headers.add(name: field.name, value: field.value) }
+        var request = front.request(
+            to: node, asked.request.uri.string, method: head.method, for: asked, owner: owner,
+            passes: { NodeHeaders.passes($0.rawName) })
         if let length = head.headerFields[.contentLength].flatMap({ Int64($0) }) {
             request.body = .stream(asked.request.body, length: .known(length))
         } else if head.headerFields[.transferEncoding] != nil {

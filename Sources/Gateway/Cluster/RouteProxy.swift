@@ -129,14 +129,8 @@ struct NodeRequests: Sendable {
         _ node: NodeRecord, _ method: HTTPRequest.Method, _ uri: String, _ asked: RouteRequest, body: [UInt8] = [],
         within limit: Duration
     ) async -> Answer? {
-        var request = HTTPClientRequest(url: node.url + uri)
-        request.method = .init(rawValue: method.rawValue)
-        request.headers.add(name: "host", value: asked.request.head.authority ?? "localhost")
-        for name in [HTTPField.Name.authorization, .contentType] {
-            if let value = asked.headers[name] { request.headers.add(name: name.rawName, value: value) }
-        }
-        let own = NodeHeaders(client: asked.source.client, address: asked.publicAddress)
-        for field in own.fields(front.tokens.make()) { request.headers.add(name: field.name, value: field.value) }
+        var request = front.request(
+            to: node, uri, method: method, for: asked, passes: { $0 == .authorization || $0 == .contentType })
         if !body.isEmpty { request.body = .bytes(body) }
         let answer = await withTaskGroup(of: Answer?.self) { [request, front] group in
             group.addTask {

@@ -1,3 +1,5 @@
+import Cluster
+
 /// One fault of the settings, in words for the person who wrote them.
 public struct ConfigurationFault: Sendable, Equatable, CustomStringConvertible {
     /// `rooms.width`, `TESSERA_ROOMS_WIDTH`, `--listen`.
@@ -27,6 +29,10 @@ public struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     public var faults: [ConfigurationFault]
 
     public init(_ faults: [ConfigurationFault]) { self.faults = faults }
+
+    init(_ fault: ClusterFault) {
+        self.init([ConfigurationFault(key: fault.key, value: fault.value, what: fault.what)])
+    }
 
     public var description: String { faults.map(\.description).joined(separator: "\n") }
 
