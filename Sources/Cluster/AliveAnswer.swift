@@ -7,7 +7,7 @@ public struct AliveAnswer: Hashable, Sendable, Codable {
     public var leaseMargin: Double
     /// Whether its copy of the store's keys is up to date.
     public var isFollowing: Bool
-    /// The store's revision up to which it has seen the keys.
+    /// The highest revision of the store up to which it has seen the keys, also of a store that has lost them since.
     public var revision: Int64
     /// The incarnations of the nodes that it sees registered, by their ids.
     public var nodes: [String: String]

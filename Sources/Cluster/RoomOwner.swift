@@ -1,8 +1,8 @@
 /// Who has a room: the key `owners/<room>`, which goes with its node's lease.
 public struct RoomOwner: Hashable, Sendable {
     public var node: NodeRecord
-    /// The revision at which the store last wrote the key: a later owner of the room has a higher one. A node that
-    /// registers anew keeps its rooms with a higher one too.
+    /// The revision at which the store last wrote the key: a later owner of the room has a higher one, unless the store
+    /// has lost its data meanwhile. A node that registers anew keeps its rooms with a higher one too.
     public var epoch: Int64
     /// Whether this is the asking node itself.
     public var isHere: Bool

@@ -26,6 +26,9 @@ struct LayoutCopy: Sendable {
     /// Whether there is place for a layout of this name.
     func hasPlace(for name: String) -> Bool { revisions[name] != nil || revisions.count < Self.most }
 
+    /// Takes that the store has lost data: what is known of its revisions says nothing.
+    mutating func beginAnew() { revisions = revisions.mapValues { _ in 0 } }
+
     /// Compares what is known with a listing of keys.
     mutating func compare(_ listing: StoreListing) -> Comparison {
         var listed: [(name: String, revision: Int64)] = []

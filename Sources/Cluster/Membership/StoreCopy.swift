@@ -57,6 +57,13 @@ struct StoreCopy: Sendable {
     private(set) var owners: [String: Owner] = [:]
     /// All changes up to this one are in the copy.
     private(set) var revision: Int64 = 0
+    /// The highest revision of anything that is known: what the store answers from now on is not of an earlier one, unless
+    /// it has lost data.
+    private(set) var highest: Int64 = 0
+    /// The highest `revision` ever, also of histories that the store has lost since.
+    private(set) var seen: Int64 = 0
+    /// How often the store has lost data.
+    private(set) var losses = 0
     private var former: [String: Former] = [:]
     /// Records of nodes that are gone, by their ids.
     private var departed: [String: (record: NodeRecord, since: Instant)] = [:]
@@ -103,7 +110,7 @@ struct StoreCopy: Sendable {
             case .delete(let key, let revision): delete(key, revision, at: now, &notices)
             }
         }
-        revision = max(revision, changes.revision)
+        advance(to: changes.revision)
         if !deleted.isEmpty { deleted = deleted.filter { $0.value > revision } }
         return notices
     }
@@ -123,9 +130,15 @@ struct StoreCopy: Sendable {
         return notices
     }
 
-    /// Replaces the copy by a listing. What the copy knows from later revisions stays.
-    mutating func replace(_ listing: StoreListing, at now: Instant) -> [Notice] {
+    /// Replaces the copy by a listing. What the copy knows from later revisions stays, unless the store has lost data
+    /// since: then the listing is all that counts.
+    ///
+    /// - Parameter asked: `highest` when the listing was asked for.
+    mutating func replace(_ listing: StoreListing, asked: Int64 = 0, at now: Instant) -> [Notice] {
         var notices: [Notice] = []
+        let before = nodes
+        let isOther = listing.revision < asked || listing.entries.contains { contradicts($0, at: listing.revision) }
+        if isOther { beginAnew(at: now) }
         var seen: Set<StoreKey> = []
         // Nodes first, so that their rooms are counted and their loads have a place.
         for entry in listing.entries.sorted(by: { Self.rank($0.key) < Self.rank($1.key) }) {
@@ -141,10 +154,53 @@ struct StoreCopy: Sendable {
         if !seen.contains(.node(id)), !notices.contains(where: { if case .ownKeyGone = $0 { true } else { false } }) {
             notices.append(.ownKeyGone(revision: listing.revision))
         }
-        revision = max(revision, listing.revision)
+        if isOther {
+            for (id, node) in before where id != self.id && nodes[id]?.record.incarnation != node.record.incarnation {
+                notices.append(.nodeGone(node.record))
+            }
+        }
+        advance(to: listing.revision)
         departed = departed.filter { now - $0.value.since <= Self.remembered }
         former = former.filter { now - $0.value.since <= Self.remembered }
         return notices
+    }
+
+    /// Whether an entry of a listing cannot follow from what is known: it is older, or another one of the same revision.
+    private func contradicts(_ entry: StoreEntry, at revision: Int64) -> Bool {
+        switch (entry.key, entry.value) {
+        case (.node(let id), .node(let record)):
+            guard let known = nodes[id], known.revision <= revision else { return false }
+            return entry.revision < known.revision
+                || entry.revision == known.revision && (known.lease != entry.lease || known.record != record)
+        case (.owner(let room), .owner(let record)):
+            guard let known = owners[room], known.revision <= revision else { return false }
+            return entry.revision < known.revision
+                || entry.revision == known.revision && (known.lease != entry.lease || known.node != record.node)
+        default: return false
+        }
+    }
+
+    /// Forgets the keys of a store that has lost its data, or has got those of an earlier time back. The nodes may live
+    /// all the same, with their rooms: who takes one of these asks its former owner first.
+    private mutating func beginAnew(at now: Instant) {
+        losses += 1
+        for (room, owner) in owners {
+            if let record = nodes[owner.node]?.record { remember(room, owner, record, at: now) }
+        }
+        for (id, node) in nodes { departed[id] = (node.record, now) }
+        (nodes, owners, deleted) = ([:], [:], [:])
+        (revision, highest) = (0, 0)
+    }
+
+    private mutating func remember(_ room: String, _ owner: Owner, _ record: NodeRecord, at now: Instant) {
+        guard record.incarnation == owner.incarnation else { return }
+        if former.count >= Self.mostFormer { former.removeAll() }
+        former[room] = Former(record: record, epoch: owner.revision, since: now)
+    }
+
+    private mutating func advance(to other: Int64) {
+        revision = max(revision, other)
+        (highest, seen) = (max(highest, revision), max(seen, revision))
     }
 
     private static func rank(_ key: StoreKey) -> Int {
@@ -156,6 +212,7 @@ struct StoreCopy: Sendable {
     }
 
     private mutating func put(_ entry: StoreEntry, at now: Instant, _ notices: inout [Notice]) {
+        highest = max(highest, entry.revision)
         if let gone = deleted[entry.key], entry.revision <= gone { return }
         switch (entry.key, entry.value) {
         case (.node(let id), .node(let record)):
@@ -198,6 +255,7 @@ struct StoreCopy: Sendable {
     }
 
     private mutating func delete(_ key: StoreKey, _ revision: Int64, at now: Instant, _ notices: inout [Notice]) {
+        highest = max(highest, revision)
         switch key {
         case .node(let id):
             guard let node = nodes[id], node.revision <= revision else { return }
@@ -208,10 +266,8 @@ struct StoreCopy: Sendable {
             guard let owner = owners[room], owner.revision <= revision else { return }
             owners[room] = nil
             uncount(owner)
-            let record = nodes[owner.node]?.record ?? departed[owner.node]?.record
-            if let record, record.incarnation == owner.incarnation {
-                if former.count >= Self.mostFormer { former.removeAll() }
-                former[room] = Former(record: record, epoch: owner.revision, since: now)
+            if let record = nodes[owner.node]?.record ?? departed[owner.node]?.record {
+                remember(room, owner, record, at: now)
             }
         case .load, .room, .layout: break
         }

@@ -10,13 +10,20 @@ extension ClusterNode {
     func follow() async {
         while !Task.isCancelled {
             do {
+                let (asked, losses) = state.withLock { ($0.copy.highest, $0.copy.losses) }
                 let listing = try await store.list(.followed, hasValues: true)
                 await perform(
                     state.withLock { state in
                         state.isWatching = true
                         let now = BootClock.now()
-                        return handle(state.copy.replace(listing, at: now), &state, at: now)
+                        let notices = state.copy.replace(listing, asked: asked, at: now)
+                        if state.copy.losses > losses { state.reported = (0, .distantPast) }
+                        return handle(notices, &state, at: now)
                     })
+                if state.withLock({ $0.copy.losses }) > losses {
+                    logger.error("the store has lost data: it begins anew, or has those of an earlier time")
+                    layouts.withLock { $0.beginAnew() }
+                }
                 comparisons.yield()
                 try await readLayouts()
                 try await watch(from: listing.revision + 1)

@@ -20,10 +20,15 @@ extension ClusterNode {
 
     private func reportOnce() async {
         let load = host.load
-        let (lease, id) = state.withLock { ($0.membership.leaseID, $0.copy.id) }
+        let (lease, id, known) = state.withLock { ($0.membership.leaseID, $0.copy.id, $0.copy.highest) }
         guard let lease else { return }
         do {
             let revision = try await store.put(.load(id), .load(load), lease: lease)
+            // A store that has lost data, behind a watch that has not noticed.
+            if revision < known {
+                state.withLock { $0.watch }?.cancel()
+                return
+            }
             // The time is that of the first report which the watch does not show.
             state.withLock { state in
                 let isBehind = state.copy.revision < state.reported.revision

@@ -152,7 +152,7 @@ public final class ClusterNode: ClusterDirectory {
                 node: state.record.id, incarnation: state.record.incarnation,
                 standing: state.membership.standing(at: now),
                 leaseMargin: state.membership.leaseMargin(at: now).inSeconds, isFollowing: state.isFollowing(at: now),
-                revision: state.copy.revision, nodes: state.copy.nodes.mapValues(\.record.incarnation), rooms: rooms)
+                revision: state.copy.seen, nodes: state.copy.nodes.mapValues(\.record.incarnation), rooms: rooms)
         }
     }
 

@@ -28,6 +28,13 @@ import Testing
         #expect(comparison == .init(wanted: ["b", "d"], removed: ["c"]), "what came after the listing stays")
     }
 
+    @Test mutating func `after a loss of the store's data lower revisions count`() {
+        for name in ["a", "b"] { _ = take(name, 50) }
+        copy.beginAnew()
+        #expect(copy.compare(listing(["a": 3], at: 4)) == .init(wanted: ["a"], removed: ["b"]))
+        #expect(take("a", 3) == .use([1]))
+    }
+
     @Test mutating func `there is a limit`() {
         let all = Dictionary(uniqueKeysWithValues: (0..<LayoutCopy.most + 9).map { ("l\(100 + $0)", Int64(2)) })
         let comparison = copy.compare(listing(all, at: 3))

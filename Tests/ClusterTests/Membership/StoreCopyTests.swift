@@ -74,6 +74,36 @@ import Testing
         #expect(notices.filter { if case .nodeGone = $0 { true } else { false } }.count == 1)
     }
 
+    @Test mutating func `a store that lost its data is copied anew, and the owners of rooms are asked first`() {
+        _ = apply([.put(node("b", 1)), .put(node("c", 2)), .put(owner("r", "b", 3)), .put(owner("s", "b", 90))], 100)
+        // Every revision is lower than one that is known.
+        let notices = copy.replace(
+            StoreListing(entries: [node("b", 2), owner("s", "c", 3)], revision: 4), asked: copy.highest, at: now)
+        #expect(copy.losses == 1 && copy.revision == 4 && copy.highest == 4 && copy.seen == 100)
+        #expect(copy.nodes["b"]?.revision == 2 && copy.owners.keys.sorted() == ["s"])
+        #expect(notices.contains(.nodeGone(NodeRecord(id: "c", incarnation: "i", url: "http://c"))))
+        #expect(!notices.contains(.nodeGone(NodeRecord(id: "b", incarnation: "i", url: "http://b"))))
+        _ = apply([.put(owner("s", "b", 5))], 5)
+        #expect(copy.owners["s"]?.revision == 5)
+        // The former owner of `r` counts as one whose record is gone by mistake.
+        _ = apply([.delete(.node("b"), revision: 6)], 6)
+        #expect(copy.former(of: "r", at: now)?.epoch == 3)
+    }
+
+    @Test mutating func `a store of another history has keys that are older than known ones, or differ`() {
+        _ = apply([.put(node("b", 1)), .put(owner("r", "b", 50))], 60)
+        _ = copy.replace(StoreListing(entries: [node("b", 1), owner("r", "b", 50)], revision: 70), asked: 60, at: now)
+        #expect(copy.losses == 0)
+        _ = copy.replace(StoreListing(entries: [node("b", 1), owner("r", "c", 40)], revision: 80), asked: 70, at: now)
+        #expect(copy.losses == 1 && copy.owners["r"]?.node == "c")
+        _ = copy.replace(StoreListing(entries: [node("b", 1), owner("r", "b", 40)], revision: 90), asked: 80, at: now)
+        #expect(copy.losses == 2 && copy.owners["r"]?.node == "b")
+        // What was learned after the listing was asked for is no contradiction.
+        _ = copy.learn(owner("r", "b", 95), at: now)
+        _ = copy.replace(StoreListing(entries: [node("b", 1), owner("r", "b", 40)], revision: 92), asked: 90, at: now)
+        #expect(copy.losses == 2 && copy.owners["r"]?.revision == 95)
+    }
+
     @Test mutating func `another process with a node's id ends the one before`() {
         _ = apply([.put(node("b", 1)), .put(owner("r", "b", 2))], 2)
         let notices = apply([.put(node("b", 3, incarnation: "i2"))], 3)

@@ -28,6 +28,15 @@ final class MemoryStore: ClusterStore {
         }
     }
 
+    /// All data are gone. To be called while it is down.
+    func loseAll() {
+        state.withLock { state in
+            (state.entries, state.leases, state.history, state.revision) = ([:], [], [], 1)
+        }
+    }
+
+    var entries: [StoreKey: StoreEntry] { state.withLock { $0.entries } }
+
     func comeUp() { state.withLock { $0.isDown = false } }
 
     /// Writes what no node would write, also while nobody is answered. nil deletes the key.

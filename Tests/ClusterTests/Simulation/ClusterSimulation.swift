@@ -2,7 +2,7 @@ import Basics
 
 @testable import Cluster
 
-/// Three nodes, a store and clients in virtual time, with faults that follow from a seed.
+/// Two or three nodes, a store and clients in virtual time, with faults that follow from a seed.
 final class ClusterSimulation {
     private struct Event {
         var time: Instant
@@ -51,9 +51,10 @@ final class ClusterSimulation {
     init(seed: UInt64, isTold: Bool = false) {
         (self.seed, self.isTold) = (seed, isTold)
         random = SeededRandom(seed: seed)
-        cutFromStore = [false, false, false]
+        let count = seed % 4 == 1 ? 2 : 3
+        cutFromStore = Array(repeating: false, count: count)
         store.onChange = { [unowned self] changes in for node in self.nodes { node.notify(changes) } }
-        nodes = (0..<3).map { SimulatedNode($0, in: self) }
+        nodes = (0..<count).map { SimulatedNode($0, in: self) }
     }
 
     /// Runs a schedule of faults, and the time that everything may take afterwards.
@@ -95,9 +96,9 @@ final class ClusterSimulation {
     private func plan(from begin: Instant) -> Instant {
         let start = Duration.milliseconds(chance(200...5000))
         let time = Duration.milliseconds(chance(100...6000))
-        let (node, other) = (chance(0...2), chance(1...2))
-        let peer = (node + other) % 3
-        switch chance(0...7) {
+        let (node, other) = (chance(0...nodes.count - 1), chance(1...nodes.count - 1))
+        let peer = (node + other) % nodes.count
+        switch chance(0...9) {
         case 0, 1:
             after(start) { $0.cutStore(node, true) }
             after(start + time) { $0.cutStore(node, false) }
@@ -105,11 +106,11 @@ final class ClusterSimulation {
             // From the store and from every node.
             after(start) { world in
                 world.cutStore(node, true)
-                for other in 0..<3 where other != node { world.cuts.insert(world.pair(node, other)) }
+                for other in world.nodes.indices where other != node { world.cuts.insert(world.pair(node, other)) }
             }
             after(start + time) { world in
                 world.cutStore(node, false)
-                for other in 0..<3 where other != node { world.cuts.remove(world.pair(node, other)) }
+                for other in world.nodes.indices where other != node { world.cuts.remove(world.pair(node, other)) }
             }
         case 3:
             after(start) { $0.cuts.insert($0.pair(node, peer)) }
@@ -133,7 +134,20 @@ final class ClusterSimulation {
                 world.tell("the store is up")
                 world.store.comeUp(at: world.now)
             }
-        case 6:
+        case 6, 7:
+            let isRestored = chance(0...1) == 1
+            after(.milliseconds(chance(0...Int(start.inMilliseconds)))) { $0.store.takeSnapshot() }
+            after(start) { world in
+                world.tell("the store loses \(isRestored ? "what came since its snapshot" : "everything")")
+                world.store.goDown()
+                world.store.lose(restoring: isRestored)
+                for node in world.nodes { world.after(world.delay(), on: node) { $0.endWatch() } }
+            }
+            after(start + time) { world in
+                world.tell("the store is up")
+                world.store.comeUp(at: world.now)
+            }
+        case 8:
             after(start) { world in
                 world.tell("n\(node) crashes")
                 world.nodes[node].crash()
@@ -161,6 +175,9 @@ final class ClusterSimulation {
         }
     }
 
+    private func index(of id: String) -> Int { id == "n0" ? 0 : id == "n1" ? 1 : 2 }
+    /// Of the store that a watch belongs to.
+    var storeLosses: Int { store.losses }
     private func pair(_ one: Int, _ other: Int) -> Int { min(one, other) * 3 + max(one, other) }
 
     func reachesStore(_ node: Int) -> Bool { !cutFromStore[node] }
@@ -228,7 +245,7 @@ final class ClusterSimulation {
 
     /// A question to a peer, with 300 ms for the answer.
     func ask(_ node: SimulatedNode, _ id: String, _ done: @escaping (SimulatedNode, AliveAnswer?) -> Void) {
-        let peer = nodes[id == "n0" ? 0 : id == "n1" ? 1 : 2]
+        let peer = nodes[index(of: id)]
         let isThere = reaches(node.index, peer.index)
         guard isThere, !isPaused(peer.index), peer.isRunning else {
             return after(.milliseconds(isThere && !peer.isRunning ? 2 : 300), on: node) { done($0, nil) }
@@ -246,7 +263,7 @@ final class ClusterSimulation {
         let again = { [unowned self] (time: Duration) in
             self.after(time) { if $0.clients[client].attempt == attempt { $0.come(client) } }
         }
-        let front = nodes[chance(0...2)]
+        let front = nodes[chance(0...nodes.count - 1)]
         guard front.isRunning, !isPaused(front.index) else { return again(.milliseconds(300)) }
         let room = clients[client].room
         // The balancer or the client gives up who says nothing.
@@ -265,7 +282,7 @@ final class ClusterSimulation {
         _ again: @escaping (Duration) -> Void
     ) {
         let room = clients[client].room
-        let target = nodes[owner.node == "n0" ? 0 : owner.node == "n1" ? 1 : 2]
+        let target = nodes[index(of: owner.node)]
         guard reaches(front.index, target.index), !isPaused(target.index) else { return again(.milliseconds(500)) }
         guard target.isRunning, target.record.incarnation == owner.incarnation else {
             if !target.isRunning { front.ownerIsGone(owner, of: room) }
@@ -321,7 +338,8 @@ final class ClusterSimulation {
                 here += 1
                 if node.isSureOwner(room) { sure += 1 }
             }
-            if sure > 1 { fail("two sure owners of \(room)") }
+            // Who has not heard yet that the store has lost its data is sure of a lease that is gone.
+            if sure > 1, store.losses == 0 { fail("two sure owners of \(room)") }
             let owners = here > 1 ? nodes.filter { $0.rooms.contains(room) } : []
             let isInContact =
                 here > 1 && store.isUp
@@ -347,6 +365,8 @@ final class ClusterSimulation {
     /// A room ends only where its node's record, or its owner, is no longer this process's.
     func checkLoss(of room: String, at node: SimulatedNode) {
         losses += 1
+        // Its peers have seen the record gone, which a snapshot brought back.
+        if store.losses > 0, node.membership.standing(at: now) == .fenced { return }
         guard case .node(let record)? = store.entries[.node(node.id)]?.value,
             record.incarnation == node.record.incarnation,
             store.entries[.node(node.id)]?.lease == node.membership.leaseID

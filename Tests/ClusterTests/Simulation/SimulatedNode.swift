@@ -19,6 +19,8 @@ final class SimulatedNode {
     /// Whether the first listing came.
     private var isWatching = false
     private var watch = 0
+    /// The store's losses when it was listed: the watch is of that store.
+    private var watched = 0
     /// What came while the link was cut: the connection brings it later.
     private var stalled: [StoreChanges] = []
     private var wake = Instant.distantFuture
@@ -59,7 +61,7 @@ final class SimulatedNode {
     var alive: AliveAnswer {
         AliveAnswer(
             node: id, incarnation: record.incarnation, standing: membership.standing(at: world.now),
-            isFollowing: isWatching, revision: copy.revision, nodes: copy.nodes.mapValues(\.record.incarnation))
+            isFollowing: isWatching, revision: copy.seen, nodes: copy.nodes.mapValues(\.record.incarnation))
     }
 
     /// Whether the node, sure of its lease, has a room that its copy says is its own under this very lease.
@@ -195,13 +197,15 @@ final class SimulatedNode {
         let watch = watch
         stalled = []
         isWatching = false
-        world.call(self, { .success($0.list()) }) { node, result in
+        let asked = copy.highest
+        world.call(self, { .success(($0.list(), $0.losses)) }) { node, result in
             guard node.watch == watch else { return }
-            guard let listing = try? result.get() else {
+            guard let (listing, losses) = try? result.get() else {
                 return node.world.after(.milliseconds(300), on: node) { if $0.watch == watch { $0.list() } }
             }
             node.isWatching = true
-            node.handle(node.copy.replace(listing, at: node.world.now))
+            node.watched = losses
+            node.handle(node.copy.replace(listing, asked: asked, at: node.world.now))
             node.compare()
             // What came between the listing and its arrival.
             let missed = node.stalled.filter { $0.revision > listing.revision }
@@ -210,10 +214,15 @@ final class SimulatedNode {
         }
     }
 
+    /// The store has ended. Who is cut off does not hear of it.
+    func endWatch() { if world.reachesStore(index) { list() } }
+
     /// A change in the store.
     func notify(_ changes: StoreChanges) {
         guard isRunning else { return }
-        guard isWatching, world.reachesStore(index), stalled.isEmpty else { return stalled.append(changes) }
+        guard isWatching, watched == world.storeLosses, world.reachesStore(index), stalled.isEmpty else {
+            return stalled.append(changes)
+        }
         let watch = watch
         world.after(world.delay(), on: self) { if $0.watch == watch, $0.isWatching { $0.take(changes) } }
     }
@@ -221,6 +230,8 @@ final class SimulatedNode {
     /// The link is back, and the old connection goes on.
     func deliverStalled() {
         guard isWatching else { return }
+        // The member that had the connection is another process.
+        if watched != world.storeLosses { return list() }
         let late = stalled
         stalled = []
         for changes in late { take(changes) }

@@ -17,6 +17,9 @@ final class SimulatedStore {
     private(set) var isUp = true
     /// The earliest end of a lease.
     private(set) var nextExpiry = Instant.distantFuture
+    /// How often its data were lost.
+    private(set) var losses = 0
+    private var snapshot: (entries: [StoreKey: StoreEntry], leases: [Int64: Lease], revision: Int64) = ([:], [:], 1)
     var onChange: (StoreChanges) -> Void = { _ in }
 
     func goDown() {
@@ -28,6 +31,16 @@ final class SimulatedStore {
     func comeUp(at now: Instant) {
         isUp = true
         leases = leases.mapValues { Lease(ttl: $0.ttl, deadline: now + $0.ttl) }
+        findExpiry()
+    }
+
+    /// What `restore` brings back.
+    func takeSnapshot() { snapshot = (entries, leases, revision) }
+
+    /// All data are gone, or those of the last snapshot come back. Ids of leases are random in etcd, so none comes twice.
+    func lose(restoring: Bool) {
+        losses += 1
+        (entries, leases, revision) = restoring ? snapshot : ([:], [:], 1)
         findExpiry()
     }
 
