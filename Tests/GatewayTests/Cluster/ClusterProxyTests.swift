@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `a room goes on to a node that takes it, each node being asked once`() async throws {
-        let (store, a, b) = try await nodes { $0.auth.adminToken = "the administrator" }
+        let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
         store.change { $0.next = "b" }
         b.keeper.isFull.withLock { $0 = true }
         #expect(try await a.ask(.PUT, "/api/rooms/one", [Self.admin], body: #"{"locked":true}"#).status == 201)

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `a join goes on to a node that takes the room`() async throws {
-        let (store, a, b) = try await nodes()
+        let (store, a, b) = try await TestNode.nodes()
         store.change { $0.next = "b" }
         b.keeper.isFull.withLock { $0 = true }
         let client = try await socket(a)
