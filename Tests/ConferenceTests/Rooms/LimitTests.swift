@@ -306,7 +306,7 @@ struct LimitTests {
                 { _ = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in } },
             ] {
                 let error = #expect(throws: ConferenceError.self) { try attempt() }
-                #expect(error?.kind == "draining" && error?.retryAfter == .seconds(1))
+                #expect(error?.message == ConferenceError.draining.message && error?.retryAfter == .seconds(1))
             }
         }
     }
