@@ -66,7 +66,7 @@ struct CallCommand: AsyncParsableCommand {
 
     /// Writes an event with its time to the standard error: `2026-11-23T10:15:30.250Z Ada: moved: picture gap …`.
     private static func note(_ line: String) {
-        let time = Date().formatted(.iso8601.dateTimeSeparator(.standard).time(includingFractionalSeconds: true))
+        let time = Date().formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         printError("\(time) \(line)")
     }
 }

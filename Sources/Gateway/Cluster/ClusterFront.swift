@@ -107,6 +107,13 @@ final class ClusterFront: FamilyCluster {
         return request
     }
 
+    /// Logs once what another node answers that nothing comes of.
+    func tell(_ node: NodeRecord, isUseless why: String) {
+        notices.once("rubbish \(node.id)") {
+            $0.error("Another node of the cluster answers nothing useful: \(why)", metadata: ["node": "\(node.id)"])
+        }
+    }
+
     // MARK: The owner
 
     /// What came of one try to reach an owner.

@@ -72,9 +72,7 @@ struct RequestForwarder: Sendable {
             return .failed(Self.silent)
         case .rubbish(let why):
             front.metrics.count(.http, .rubbish)
-            front.notices.once("rubbish \(node.id)") {
-                $0.error("Another node of the cluster answers nothing useful: \(why)", metadata: ["node": "\(node.id)"])
-            }
+            front.tell(node, isUseless: why)
             return .failed(Self.silent)
         case .answer(let answer):
             if answer.status.code == 421, answer.headers.contains(name: NodeHeaders.owner) {

@@ -112,13 +112,20 @@ final class SocketPipe: Sendable {
         let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
         do {
             guard case .webSocket(let upgraded) = try await connect() else {
+                front.tell(node, isUseless: "it opens no WebSocket: its log may say why")
                 return failed(.rubbish)
             }
             channel = upgraded
         } catch {
-            guard case .refused = PeerClient.outcome(of: error) else { return failed(.unanswered) }
-            front.metrics.count(kind, .refused)
-            return .refused
+            switch PeerClient.outcome(of: error) {
+            case .refused:
+                front.metrics.count(kind, .refused)
+                return .refused
+            case .rubbish(let why):
+                front.tell(node, isUseless: why)
+                return failed(.rubbish)
+            case .unanswered, .answer: return failed(.unanswered)
+            }
         }
         let (openings, opening) = AsyncStream<Opening>.makeStream(bufferingPolicy: .bufferingOldest(1))
         state.withLock { $0.channel = channel.channel }

@@ -7,11 +7,13 @@ import json
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import websockets
 
+from support.lan import BOUND
 from support.server import free_port
 
 
@@ -32,8 +34,10 @@ class Browser:
         self.reader = asyncio.ensure_future(self.read())
 
     def run(self, command, **options):
+        # It ends with this process, also where that is killed.
+        bound = BOUND if threading.current_thread() is threading.main_thread() else []
         self.process = subprocess.Popen(
-            [*(self.far.prefix if self.far else []), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+            [*(self.far.prefix if self.far else []), *bound, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
 
     def get(self, path):
         """Reads from the HTTP port of the remote protocol."""

@@ -33,7 +33,7 @@ TOKEN = "the administrator of this server"
 @pytest.fixture(params=["haproxy", "nginx"])
 def kind(request):
     if not any(shutil.which(request.param, path=path) for path in (None, "/usr/sbin")):
-        from conftest import cannot_run
+        from tests.conftest import cannot_run
         cannot_run(f"this machine has no {request.param}")
     return request.param
 
@@ -284,7 +284,7 @@ def test_a_browser_joins_through_the_front(tmp_path, kind):
 @pytest.mark.patient
 def test_haproxy_sends_nobody_to_a_node_that_is_not_ready_and_closes_the_sockets_of_one_that_is_cut_off(tmp_path):
     if not shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin"):
-        from conftest import cannot_run
+        from tests.conftest import cannot_run
         cannot_run("this machine has no haproxy")
     with Stand() as sick, Stand() as well, Front("haproxy", tmp_path / "front", [sick.port, well.port]) as front:
         def becomes(state, backend="tessera-ready"):

@@ -35,7 +35,7 @@ NO_SERIES = {
 @pytest.fixture
 def needs_prometheus():
     if not shutil.which("prometheus") or not shutil.which("promtool"):
-        from conftest import cannot_run
+        from tests.conftest import cannot_run
         cannot_run("this machine has no prometheus")
 
 
