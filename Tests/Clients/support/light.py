@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
 from support.media import COLOURS, TONES, nearest_colour
@@ -45,12 +46,6 @@ def clip(colour, frequency):
     return path
 
 
-def at_time(seconds):
-    """The latest time (ms of the epoch) of this second of a day (UTC); clocks may differ by a minute."""
-    now = time.time() + 60
-    return (now - (now - seconds) % 86400) * 1000
-
-
 class LightCaller(Callers):
     """One participant; `id` is known to its call."""
 
@@ -61,8 +56,8 @@ class LightCaller(Callers):
 
     def notes(self, since=0):
         """(ms of the epoch, words) of what its connections have had since then."""
-        found = re.findall(rf"^(?:\S+T)?(\d\d):(\d\d):([\d.]+)Z? {self.name}: (.*)$", self.log_path.read_text(errors="replace"), re.MULTILINE)
-        notes = [(at_time(int(hours) * 3600 + int(minutes) * 60 + float(seconds)), words) for hours, minutes, seconds, words in found]
+        found = re.findall(rf"^(\S+Z) {self.name}: (.*)$", self.log_path.read_text(errors="replace"), re.MULTILINE)
+        notes = [(datetime.fromisoformat(at).timestamp() * 1000, words) for at, words in found]
         # The lines have milliseconds.
         return [(at, words) for at, words in notes if at >= since - 1 and words.startswith(THERE + AWAY)]
 
