@@ -145,6 +145,7 @@ def child(server, room, name, colour, frequency):
     return process, process.stdout.readline().strip()
 
 
+@pytest.mark.patient
 def test_who_vanishes_is_missed_in_time_and_who_comes_back_keeps_the_seat(server):
     """Killed, stopped, and disconnected peers at the same time, beside two other participants."""
     async def run():

@@ -163,6 +163,7 @@ def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
                 stream.close()
 
 
+@pytest.mark.patient
 def test_tessera_call_comes_again_when_many_come_at_once(tmp_path):
     with Server(tmp_path / "server", config="limits: { joinsPerSecondPerAddress: 1 }") as server:
         result = subprocess.run(
