@@ -5,8 +5,7 @@ import Basics
 /// A store in memory for nodes in real time. Its leases end by `revoke` alone.
 final class MemoryStore: ClusterStore {
     struct State {
-        var entries: [StoreKey: StoreEntry] = [:]
-        var revision: Int64 = 1
+        var content = StoreContent()
         var leases: Set<Int64> = []
         var isDown = false
         var history: [StoreChanges] = []
@@ -31,34 +30,23 @@ final class MemoryStore: ClusterStore {
     /// All data are gone. To be called while it is down.
     func loseAll() {
         state.withLock { state in
-            (state.entries, state.leases, state.history, state.revision) = ([:], [], [], 1)
+            (state.content, state.leases, state.history) = (StoreContent(), [], [])
         }
     }
 
-    var entries: [StoreKey: StoreEntry] { state.withLock { $0.entries } }
+    var entries: [StoreKey: StoreEntry] { state.withLock { $0.content.entries } }
 
     func comeUp() { state.withLock { $0.isDown = false } }
 
-    /// Writes what no node would write, also while nobody is answered. nil deletes the key.
+    /// Writes what no node would write, also while nobody is answered; nil: a value that cannot be read.
     func write(_ key: StoreKey, _ value: StoreValue?) {
-        state.withLock { state in
-            state.revision += 1
-            let entry = StoreEntry(key: key, value: value, revision: state.revision, lease: 0)
-            state.entries[key] = entry
-            Self.tell([.put(entry)], &state)
-        }
+        state.withLock { state in Self.tell(state.content.write(key, value), &state) }
     }
 
-    func erase(_ key: StoreKey) {
-        state.withLock { state in
-            state.revision += 1
-            state.entries[key] = nil
-            Self.tell([.delete(key, revision: state.revision)], &state)
-        }
-    }
+    func erase(_ key: StoreKey) { state.withLock { state in Self.tell(state.content.erase(key), &state) } }
 
-    private static func tell(_ changes: [StoreChanges.Change], _ state: inout State) {
-        let changes = StoreChanges(changes: changes, revision: state.revision)
+    private static func tell(_ changes: StoreChanges?, _ state: inout State) {
+        guard let changes else { return }
         state.history.append(changes)
         for watch in state.watches { watch.yield(changes) }
     }
@@ -87,48 +75,27 @@ final class MemoryStore: ClusterStore {
     func revoke(_ lease: Int64) async throws(StoreError) {
         try answer { state in
             state.leases.remove(lease)
-            let keys = state.entries.values.filter { $0.lease == lease }.map(\.key)
-            state.revision += 1
-            for key in keys { state.entries[key] = nil }
-            Self.tell(keys.map { .delete($0, revision: state.revision) }, &state)
+            Self.tell(state.content.end(lease), &state)
         }
     }
 
     func commit(_ transaction: Transaction) async throws(StoreError) -> TransactionResult {
         try answer { state throws(StoreError) in
-            let isDone = transaction.conditions.allSatisfy { (state.entries[$0.key]?.revision ?? 0) == $0.revision }
-            var result = TransactionResult(isDone: isDone, revision: state.revision)
-            var changes: [StoreChanges.Change] = []
-            for operation in isDone ? transaction.operations : transaction.otherwise {
-                switch operation {
-                case .put(let key, let value, let lease):
-                    guard lease == 0 || state.leases.contains(lease) else { throw .leaseGone }
-                    let entry = StoreEntry(key: key, value: value, revision: state.revision + 1, lease: lease)
-                    state.entries[key] = entry
-                    changes.append(.put(entry))
-                case .delete(let key):
-                    if state.entries.removeValue(forKey: key) != nil {
-                        changes.append(.delete(key, revision: state.revision + 1))
-                    }
-                case .read(let key):
-                    if case .layout(let name) = key { state.read.append(name) }
-                    if let entry = state.entries[key] { result.entries.append(entry) }
-                }
+            let leases = state.leases
+            let (result, changes) = try state.content.commit(transaction) { leases.contains($0) }
+            for operation in result.isDone ? transaction.operations : transaction.otherwise {
+                if case .read(.layout(let name)) = operation { state.read.append(name) }
             }
-            if !changes.isEmpty {
-                state.revision += 1
-                Self.tell(changes, &state)
-            }
-            result.revision = state.revision
+            Self.tell(changes, &state)
             return result
         }
     }
 
     func list(_ area: StoreArea, hasValues: Bool) async throws(StoreError) -> StoreListing {
         try answer { state in
-            var entries = state.entries.values.filter { Self.contains(area, $0.key) }
+            var entries = state.content.entries.values.filter { Self.contains(area, $0.key) }
             if !hasValues { for index in entries.indices { entries[index].value = nil } }
-            return StoreListing(entries: entries, revision: state.revision)
+            return StoreListing(entries: entries, revision: state.content.revision)
         }
     }
 

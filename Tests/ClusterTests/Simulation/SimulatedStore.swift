@@ -9,9 +9,8 @@ final class SimulatedStore {
         var deadline: Instant
     }
 
-    private(set) var entries: [StoreKey: StoreEntry] = [:]
+    private var content = StoreContent()
     private var leases: [Int64: Lease] = [:]
-    private(set) var revision: Int64 = 1
     private var lastLease: Int64 = 0
     /// Whether it has a leader; without one no lease ends.
     private(set) var isUp = true
@@ -19,8 +18,11 @@ final class SimulatedStore {
     private(set) var nextExpiry = Instant.distantFuture
     /// How often its data were lost.
     private(set) var losses = 0
-    private var snapshot: (entries: [StoreKey: StoreEntry], leases: [Int64: Lease], revision: Int64) = ([:], [:], 1)
+    private var snapshot: (content: StoreContent, leases: [Int64: Lease]) = (StoreContent(), [:])
     var onChange: (StoreChanges) -> Void = { _ in }
+
+    var entries: [StoreKey: StoreEntry] { content.entries }
+    var revision: Int64 { content.revision }
 
     func goDown() {
         isUp = false
@@ -35,12 +37,12 @@ final class SimulatedStore {
     }
 
     /// What `restore` brings back.
-    func takeSnapshot() { snapshot = (entries, leases, revision) }
+    func takeSnapshot() { snapshot = (content, leases) }
 
     /// All data are gone, or those of the last snapshot come back. Ids of leases are random in etcd, so none comes twice.
     func lose(restoring: Bool) {
         losses += 1
-        (entries, leases, revision) = restoring ? snapshot : ([:], [:], 1)
+        (content, leases) = restoring ? snapshot : (StoreContent(), [:])
         findExpiry()
     }
 
@@ -55,11 +57,7 @@ final class SimulatedStore {
 
     private func end(_ id: Int64) {
         leases[id] = nil
-        let keys = entries.values.filter { $0.lease == id }.map(\.key)
-        guard !keys.isEmpty else { return }
-        revision += 1
-        for key in keys { entries[key] = nil }
-        onChange(StoreChanges(changes: keys.map { .delete($0, revision: revision) }, revision: revision))
+        if let changes = content.end(id) { onChange(changes) }
     }
 
     // MARK: Calls
@@ -84,29 +82,13 @@ final class SimulatedStore {
     }
 
     func commit(_ transaction: Transaction) -> Result<TransactionResult, StoreError> {
-        let isDone = transaction.conditions.allSatisfy { (entries[$0.key]?.revision ?? 0) == $0.revision }
-        var result = TransactionResult(isDone: isDone, revision: revision)
-        var changes: [StoreChanges.Change] = []
-        let next = revision + 1
-        for operation in isDone ? transaction.operations : transaction.otherwise {
-            switch operation {
-            case .put(let key, let value, let lease):
-                guard lease == 0 || leases[lease] != nil else { return .failure(.leaseGone) }
-                let entry = StoreEntry(key: key, value: value, revision: next, lease: lease)
-                entries[key] = entry
-                changes.append(.put(entry))
-            case .delete(let key):
-                if entries.removeValue(forKey: key) != nil { changes.append(.delete(key, revision: next)) }
-            case .read(let key):
-                if let entry = entries[key] { result.entries.append(entry) }
-            }
+        do throws(StoreError) {
+            let (result, changes) = try content.commit(transaction) { leases[$0] != nil }
+            if let changes { onChange(changes) }
+            return .success(result)
+        } catch {
+            return .failure(error)
         }
-        if !changes.isEmpty {
-            revision = next
-            onChange(StoreChanges(changes: changes, revision: revision))
-        }
-        result.revision = revision
-        return .success(result)
     }
 
     func list() -> StoreListing { StoreListing(entries: Array(entries.values), revision: revision) }
