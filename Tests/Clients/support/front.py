@@ -23,6 +23,26 @@ def settings(kind):
         line + "\n" for line in text.split("\n") if not re.match(r"\s*listen:|media:|\s*#", line)))
 
 
+def changed(text, changes):
+    """A configuration of scripts/deploy with what a test has otherwise: (pattern, replacement), each of which must be there."""
+    for old, new in changes:
+        text, count = re.subn(old, new, text, flags=re.MULTILINE)
+        assert count, f"{old} is not in the configuration"
+    return text
+
+
+def nginx_command(folder, changes, servers, errors):
+    """The command of an nginx with the configuration of scripts/deploy, so changed, before `servers` (HOST:PORT); `errors`: where its log goes."""
+    upstream = "".join(f"    server {server} max_fails=2 fail_timeout=5s;\n" for server in servers)
+    text = changed((DEPLOY / "nginx" / "tessera.conf").read_text(), [*changes, (r"^    (# )?server 10.*\n    # server 10.*\n", upstream)])
+    places = "".join(f"{kind}_temp_path {folder}/{kind}; " for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    user = "user root; " if os.geteuid() == 0 else ""
+    path = folder / "nginx.conf"
+    path.write_text(f"daemon off; {user}worker_processes 1; pid {folder}/nginx.pid; error_log {errors} info;\n"
+        f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; {places}\n{text}}}\n")
+    return [shutil.which("nginx") or "/usr/sbin/nginx", "-p", folder, "-c", path, "-e", errors]
+
+
 class Front:
     """`with Front("haproxy", folder, ports) as front:` listens for HTTPS, and sends to the servers at these ports of 127.0.0.1."""
 
@@ -38,17 +58,11 @@ class Front:
         self.url = f"https://localhost:{self.https}"
         self.signal_url = f"wss://localhost:{self.https}/signal"
 
-    def replace(self, text, changes):
-        for old, new in changes:
-            assert re.search(old, text, re.MULTILINE), f"{self.kind}: {old} is not in the configuration"
-            text = re.sub(old, new, text, flags=re.MULTILINE)
-        return text
-
     def haproxy(self):
         text = (DEPLOY / "haproxy" / "haproxy.cfg").read_text()
         pem = self.folder / "tessera.pem"
         pem.write_text((self.folder / "certificate.pem").read_text() + (self.folder / "key.pem").read_text())
-        text = self.replace(text, [
+        text = changed(text, [
             (r"^    log /dev/log local0$", "    log stdout format raw local0"), (r"^    (user|group) haproxy\n", ""),
             (r"/run/haproxy/admin.sock", str(self.folder / "admin.sock")), (r":::80 v4v6", f"127.0.0.1:{self.http}"),
             (r":::443 v4v6", f"127.0.0.1:{self.https}"), (r"/etc/haproxy/tessera.pem", str(pem)),
@@ -60,20 +74,11 @@ class Front:
         return [shutil.which("haproxy") or "/usr/sbin/haproxy", "-db", "-f", path]
 
     def nginx(self):
-        text = self.replace((DEPLOY / "nginx" / "tessera.conf").read_text(), [
+        return nginx_command(self.folder, [
             (r"^    listen \[::\].*\n", ""), (r"listen 80;", f"listen 127.0.0.1:{self.http};"), (r"listen 443 ", f"listen 127.0.0.1:{self.https} "),
             (r"/etc/nginx/tessera.crt", str(self.folder / "certificate.pem")), (r"/etc/nginx/tessera.key", str(self.folder / "key.pem")),
             (r"server_name meet.example;", "server_name meet.example localhost;"),
-            (r"^    (# )?server 10.*\n    # server 10.*\n", "".join(
-                f"    server 127.0.0.1:{port} max_fails=2 fail_timeout=5s;\n" for port in self.ports)),
-        ])
-        path = self.folder / "nginx.conf"
-        places = "".join(
-            f"{kind}_temp_path {self.folder}/{kind}; " for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        user = "user root; " if os.geteuid() == 0 else ""
-        path.write_text(f"daemon off; {user}worker_processes 1; pid {self.folder}/nginx.pid; error_log {self.folder}/error.log info;\n"
-            f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; {places}\n{text}}}\n")
-        return [shutil.which("nginx") or "/usr/sbin/nginx", "-p", self.folder, "-c", path, "-e", self.folder / "error.log"]
+        ], [f"127.0.0.1:{port}" for port in self.ports], self.folder / "error.log")
 
     def __enter__(self):
         with open(self.folder / "log", "wb") as log:

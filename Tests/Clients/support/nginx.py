@@ -1,10 +1,7 @@
 """nginx as scripts/deploy configures it, before the nodes of a test's cluster and without TLS."""
 
-import re
-import shutil
-
 from support.cluster import BEARER, HTTP
-from support.front import DEPLOY
+from support.front import nginx_command
 from support.lan import Program
 from support.server import Endpoint
 
@@ -22,17 +19,8 @@ class ClusterNginx(Program):
     def __init__(self, cluster):
         folder = cluster.directory_of("nginx")
         self.endpoint = Endpoint(cluster.front.machine.public, PORT, BEARER)
-        servers = "".join(f"    server {node.machine.public}:{HTTP} max_fails=2 fail_timeout=5s;\n" for node in cluster.nodes.values())
-        text = (DEPLOY / "nginx" / "tessera.conf").read_text()
-        for pattern, replacement in (*self.CHANGES, (r"^    server 10.*\n    # server 10.*\n", servers)):
-            text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
-            assert count, f"{pattern} is not in tessera.conf"
-        places = "".join(f"{kind}_temp_path {folder}/{kind}; " for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        path = folder / "nginx.conf"
-        path.write_text(f"daemon off; user root; worker_processes 1; pid {folder}/nginx.pid; error_log stderr;\n"
-            f"events {{ worker_connections 1024; }}\nhttp {{ access_log off; {places}\n{text}}}\n")
-        program = shutil.which("nginx") or "/usr/sbin/nginx"
-        super().__init__(cluster.front.machine, [program, "-p", folder, "-c", path, "-e", "stderr"], folder / "nginx.log")
+        command = nginx_command(folder, self.CHANGES, [f"{node.machine.public}:{HTTP}" for node in cluster.nodes.values()], "stderr")
+        super().__init__(cluster.front.machine, command, folder / "nginx.log")
 
     def __enter__(self):
         self.start()
