@@ -22,7 +22,7 @@ import Testing
             peers.nodes.withLock { $0[node.here.id] = node }
             await node.start()
         }
-        #expect(await eventually(.seconds(5)) { nodes.allSatisfy { $0.view.nodes.count == 2 && $0.view.isReady } })
+        #expect(await eventually { nodes.allSatisfy { $0.view.nodes.count == 2 && $0.view.isReady } })
         for (index, node) in nodes.enumerated() {
             hosts[index].open("room \(index)")
             #expect(try await node.place("room \(index)", .here).isHere)
@@ -30,13 +30,13 @@ import Testing
         #expect(try await nodes[0].putLayout("mine", [123, 125]))
         // Revisions that the next store reaches only much later.
         for index in 0..<1000 { store.write(.room("r\(index)"), .state([1])) }
-        #expect(await eventually(.seconds(5)) { nodes.allSatisfy { $0.alive.revision > 1000 } })
+        #expect(await eventually { nodes.allSatisfy { $0.alive.revision > 1000 } })
         store.goDown()
         store.loseAll()
         store.comeUp()
 
         #expect(
-            await eventually(.seconds(10)) {
+            await eventually {
                 (0..<2).allSatisfy { store.entries[.owner("room \($0)")] != nil }
                     && nodes.allSatisfy { $0.alive.isFollowing && $0.view.nodes.map(\.rooms) == [1, 1] }
             })
@@ -45,9 +45,9 @@ import Testing
         #expect(try await nodes[1].owner(of: "room 0")?.node.id == "a")
         let placed = try await nodes[1].place("room 2", .here)
         #expect(placed.isHere && placed.epoch < 1000)
-        #expect(await eventually(.seconds(5)) { hosts.allSatisfy { $0.layouts.isEmpty } }, "the store has none")
+        #expect(await eventually { hosts.allSatisfy { $0.layouts.isEmpty } }, "the store has none")
         #expect(try await nodes[1].putLayout("mine", [123]))
-        #expect(await eventually(.seconds(5)) { hosts[0].layouts == ["mine": [123]] })
+        #expect(await eventually { hosts[0].layouts == ["mine": [123]] })
         for node in nodes { await node.stop() }
     }
 }

@@ -24,16 +24,16 @@ import Testing
         let (a, b) = (await start("a"), await start("b"))
         #expect(try await a.node.putLayout("mine", json))
         #expect(a.host.layouts == ["mine": json], "at once where it was put")
-        #expect(await eventually(.seconds(5)) { b.host.layouts == ["mine": json] })
+        #expect(await eventually { b.host.layouts == ["mine": json] })
         let c = await start("c")
-        #expect(await eventually(.seconds(5)) { c.node.view.isReady })
+        #expect(await eventually { c.node.view.isReady })
         #expect(c.host.layouts == ["mine": json])
 
         #expect(try await b.node.putLayout("mine", [123, 125]))
-        #expect(await eventually(.seconds(5)) { [a, c].allSatisfy { $0.host.layouts == ["mine": [123, 125]] } })
+        #expect(await eventually { [a, c].allSatisfy { $0.host.layouts == ["mine": [123, 125]] } })
         #expect(try await c.node.deleteLayout("mine"))
         #expect(c.host.layouts.isEmpty)
-        #expect(await eventually(.seconds(5)) { a.host.layouts.isEmpty && b.host.layouts.isEmpty })
+        #expect(await eventually { a.host.layouts.isEmpty && b.host.layouts.isEmpty })
         #expect(try await !a.node.deleteLayout("mine"))
         for (node, _) in [a, b, c] { await node.stop() }
     }
@@ -42,7 +42,7 @@ import Testing
         store.write(.layout("old"), .layout(json))
         store.write(.layout("same"), .layout(json))
         let (node, host) = await start("a")
-        #expect(await eventually(.seconds(5)) { node.view.isReady })
+        #expect(await eventually { node.view.isReady })
         #expect(host.layouts == ["old": json, "same": json])
         store.goDown()
         await #expect(throws: ClusterError.unavailable) { try await node.putLayout("mine", json) }
@@ -51,7 +51,7 @@ import Testing
         store.erase(.layout("old"))
         store.write(.layout("new"), .layout(json))
         store.comeUp()
-        #expect(await eventually(.seconds(5)) { host.layouts == ["new": json, "same": json] })
+        #expect(await eventually { host.layouts == ["new": json, "same": json] })
         // The values are read once, or twice where the registration and the first listing come together.
         #expect(store.read.count { $0 == "same" } <= 2 && store.read.count { $0 == "new" } == 1)
         await node.stop()
@@ -61,12 +61,12 @@ import Testing
         store.write(.layout("rubbish"), nil)
         store.write(.layout("mine"), .layout(json))
         let (node, host) = await start("a")
-        #expect(await eventually(.seconds(5)) { node.view.isReady })
+        #expect(await eventually { node.view.isReady })
         #expect(host.layouts == ["mine": json])
         // The last one that was of use stays.
         store.write(.layout("mine"), nil)
         for index in 0..<2 * LayoutCopy.most { store.write(.layout("l\(index)"), .layout([123])) }
-        #expect(await eventually(.seconds(5)) { host.layouts.count == LayoutCopy.most - 1 })
+        #expect(await eventually { host.layouts.count == LayoutCopy.most - 1 })
         #expect(host.layouts["mine"] == json)
         #expect(try await !node.putLayout("one-more", json))
         #expect(try await node.putLayout("l0", json), "one that is there can change")

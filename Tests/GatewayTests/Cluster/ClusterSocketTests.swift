@@ -129,14 +129,14 @@ import Testing
         a.front.pipes.nodeIsGone(NodeRecord(id: "b", incarnation: "another", url: ""))
         #expect(a.front.pipes.count == 1, "only of that incarnation")
         a.front.pipes.nodeIsGone(b.directory.here)
-        #expect(await eventually(.seconds(5)) { told.closeCode == 1012 })
+        #expect(await eventually { told.closeCode == 1012 })
         #expect(await eventually { told.isEnded && a.front.pipes.count == 0 })
         // The process ends.
         let other = try await socket(a)
         await other.send(join("far"))
         #expect(await eventually { other.types() == ["joined"] })
         await b.stop()
-        #expect(await eventually(.seconds(5)) { other.isEnded })
+        #expect(await eventually { other.isEnded })
         // The next join finds the port closed, and the room comes here.
         let third = try await socket(a)
         await third.send(join("far"))
