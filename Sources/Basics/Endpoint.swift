@@ -3,6 +3,15 @@ public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     public var host: String
     public var port: UInt16
 
+    /// The ports that a URL can name. With a greater one, which `Foundation.URL` reads, `SocketAddress(ipAddress:port:)`
+    /// of SwiftNIO 2.101 ends the process.
+    public static let ports = 1...65_535
+
+    /// Whether a host's name can have this byte: letters, digits, `-` and `.`.
+    package static func isHost(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45 || byte == 46
+    }
+
     public init(host: String, port: UInt16) {
         self.host = host
         self.port = port
@@ -18,12 +27,10 @@ public struct Endpoint: Sendable, Hashable, CustomStringConvertible {
             return nil
         }
         let host = text[..<colon]
-        let allowed = host.utf8.allSatisfy { byte in
-            (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45
-                || byte == 46
-        }
         // Digits and dots alone are a mistyped IPv4 address, not a name.
-        guard !host.isEmpty, host.utf8.count <= 253, allowed, host.contains(where: \.isLetter) else { return nil }
+        guard !host.isEmpty, host.utf8.count <= 253, host.utf8.allSatisfy(Self.isHost),
+            host.contains(where: \.isLetter)
+        else { return nil }
         self.init(host: String(host), port: port)
     }
 

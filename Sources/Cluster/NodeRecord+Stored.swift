@@ -1,13 +1,10 @@
+import Basics
 import Foundation
 
 extension NodeRecord {
     /// Whether a text can be a zone and, unless it is empty, an id: at most 63 letters, digits, `-` and `.`.
     public static func isName(_ text: String) -> Bool {
-        text.utf8.count <= 63
-            && text.utf8.allSatisfy { byte in
-                (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45
-                    || byte == 46
-            }
+        text.utf8.count <= 63 && text.utf8.allSatisfy(Endpoint.isHost)
     }
 
     /// Whether a record of the store can be used. Somebody else wrote it, and every node connects to its URL.

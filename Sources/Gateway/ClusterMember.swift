@@ -55,9 +55,8 @@ final class ClusterMember: Sendable {
             _ = try NIOCore.SocketAddress.makeAddressResolvingHost(advertise.host, port: Int(advertise.port))
         } catch {
             throw ConfigurationFaults(
-                ClusterFault(
-                    key: "cluster.advertise", value: advertise.description,
-                    what: "there is no such host; name the address at which the other nodes reach cluster.listen"))
+                "cluster.advertise", advertise.description,
+                "there is no such host; name the address at which the other nodes reach cluster.listen")
         }
     }
 
@@ -154,6 +153,6 @@ private struct InternalListener: Service {
         } catch let error as SocketAddressError {
             what = "there is no such host: \(error)"
         }
-        throw ConfigurationFaults(ClusterFault(key: "cluster.listen", value: listen.description, what: what))
+        throw ConfigurationFaults("cluster.listen", listen.description, what)
     }
 }

@@ -93,7 +93,10 @@ struct Endpoints: Sendable {
         table.addStreams(conference)
         table.addInputs(conference)
         table.addPictures(conference, downloads: downloads)
-        table.addLayouts(LayoutChanges(conference: conference, directory: cluster?.directory))
+        table.addLayouts(
+            LayoutChanges(conference: conference, directory: cluster?.directory) { [cluster] name, asked in
+                if let cluster { try await LayoutUse.checkOthers(name, asked, cluster) }
+            })
         table.addAvatars(conference, policy: access)
         table.addCluster(outlook)
         table.addEvents(conference, readers: eventReaders, policy: access)

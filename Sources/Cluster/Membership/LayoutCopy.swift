@@ -1,3 +1,5 @@
+import Basics
+
 /// Which layouts of the store this node has taken over, and at which revisions.
 struct LayoutCopy: Sendable {
     /// What becomes of a layout in the store.
@@ -49,7 +51,7 @@ struct LayoutCopy: Sendable {
         guard hasPlace(for: name) else { return .refuse("there are more than \(Self.most) layouts") }
         revisions[name] = revision
         guard case .layout(let bytes)? = value else {
-            return .refuse("it is no layout of at most \(StoreValue.layoutBytes >> 10) KiB")
+            return .refuse("it is no layout of at most \(LayoutDocument.maxBytes >> 10) KiB")
         }
         return .use(bytes)
     }

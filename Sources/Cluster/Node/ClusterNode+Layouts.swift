@@ -64,7 +64,7 @@ extension ClusterNode {
 
     public func putLayout(_ name: String, _ json: [UInt8]) async throws(ClusterError) -> Bool {
         let key = StoreKey.layout(name)
-        guard json.count <= StoreValue.layoutBytes, StoreKey(key.text) == key,
+        guard json.count <= LayoutDocument.maxBytes, LayoutDocument.isName(name),
             layouts.withLock({ $0.hasPlace(for: name) })
         else { return false }
         let revision: Int64

@@ -1,3 +1,5 @@
+import Basics
+
 /// A key of the store.
 enum StoreKey: Hashable, Sendable {
     /// `nodes/<id>`: a node's record, with its lease.
@@ -24,12 +26,6 @@ enum StoreKey: Hashable, Sendable {
         }
     }
 
-    /// 1 to 64 of `a-z`, `0-9`, `-` and `_`.
-    private static func isLayout(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95 }
-    }
-
     /// nil for keys that are none of ours.
     init?(_ text: some StringProtocol) {
         guard text.hasPrefix(Self.prefix) else { return nil }
@@ -40,7 +36,7 @@ enum StoreKey: Hashable, Sendable {
         case "load": self = .load(name)
         case "owners": self = .owner(name)
         case "rooms": self = .room(name)
-        case "layouts" where Self.isLayout(name): self = .layout(name)
+        case "layouts" where LayoutDocument.isName(name): self = .layout(name)
         default: return nil
         }
     }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// The value of a key: JSON in the store.
@@ -10,8 +11,6 @@ enum StoreValue: Hashable, Sendable {
     /// The JSON of a layout.
     case layout([UInt8])
 
-    /// The most bytes of a layout: as many as one in a file has.
-    static let layoutBytes = 256 << 10
     /// The most bytes of a room's state: a transaction of etcd has at most 1.5 MiB, and base64 adds a third.
     static let stateBytes = 512 << 10
 
@@ -50,7 +49,7 @@ enum StoreValue: Hashable, Sendable {
             guard bytes.count <= Self.stateBytes else { return nil }
             self = .state([UInt8](bytes))
         case .layout:
-            guard !bytes.isEmpty, bytes.count <= Self.layoutBytes else { return nil }
+            guard !bytes.isEmpty, bytes.count <= LayoutDocument.maxBytes else { return nil }
             self = .layout([UInt8](bytes))
         }
     }

@@ -1,3 +1,4 @@
+import Basics
 import Mixing
 import RoomMedia
 
@@ -12,7 +13,7 @@ public enum OnPresent: Hashable, Sendable {
     public init?(_ text: String) {
         if text == "off" {
             self = .off
-        } else if Layout.isName(text) {
+        } else if LayoutDocument.isName(text) {
             self = .layout(text)
         } else {
             return nil

@@ -587,7 +587,7 @@ extension RoomSettings {
         for (name, view) in change.sorted(by: { $0.key < $1.key }) {
             guard ViewSettings.isName(name), name != ViewSettings.main else {
                 throw .badRequest(
-                    "views: a name has 1 to 64 of a-z, 0-9, - and _, and is not \(ViewSettings.main), which is the room's own view"
+                    "views: a name has \(LayoutDocument.nameRule), and is not \(ViewSettings.main), which is the room's own view"
                 )
             }
             if let fault = view?.fault { throw .badRequest("views.\(name).\(fault)") }

@@ -194,9 +194,6 @@ public struct LayoutInfo: Hashable, Sendable {
     /// The tiles of an example, the lowest first: five people on a canvas of 16:9, of whom one shares a screen and
     /// speaks.
     public var example: [Frame] = []
-
-    /// Whether a layout can have this name.
-    public static func isName(_ text: String) -> Bool { Layout.isName(text) }
 }
 
 extension [RecordingInfo] {

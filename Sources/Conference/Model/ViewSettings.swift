@@ -1,3 +1,4 @@
+import Basics
 public import RoomMedia
 
 /// A named view of a room: a picture of its own beside the room's. What is nil is as in the room's own view, `main`.
@@ -24,7 +25,7 @@ public struct ViewSettings: Hashable, Sendable {
     public static let hls = "hls"
 
     /// Whether a view can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, as a layout.
-    public static func isName(_ text: String) -> Bool { LayoutInfo.isName(text) }
+    public static func isName(_ text: String) -> Bool { LayoutDocument.isName(text) }
 
     /// The most named views of a room, without `main` and `portrait`.
     public static let most = 16

@@ -42,7 +42,7 @@ final class LayoutService: Sendable {
 
     /// Adds or replaces a layout, after the same checks as a file's. Rooms that use it change at once.
     func put(_ name: String, json: [UInt8]) throws(ConferenceError) {
-        guard Layout.isName(name) else { throw .badRequest("A layout's name has 1 to 64 of a-z, 0-9, - and _.") }
+        guard LayoutDocument.isName(name) else { throw .badRequest("A layout's name has \(LayoutDocument.nameRule).") }
         do {
             _ = try library.put(name: name, json: json)
         } catch {

@@ -1,11 +1,9 @@
+import Basics
 import Conference
 import Hummingbird
 
 /// The routes of layouts.
 extension RouteTable {
-    /// The largest layout that is read.
-    private static let maxLayoutBytes = 262_144
-
     mutating func addLayouts(_ changes: LayoutChanges) {
         let conference = changes.conference
         add(
@@ -29,7 +27,7 @@ extension RouteTable {
                     failures: [400, 409, 413, 422, 503])
             ) { asked in
                 let name = try asked.layoutName()
-                let body = try await asked.body(upTo: RouteTable.maxLayoutBytes)
+                let body = try await asked.body(upTo: LayoutDocument.maxBytes)
                 let isNew = !conference.layouts().contains { $0.name == name }
                 try await changes.put(name, body)
                 let layout = conference.layouts().first { $0.name == name }
@@ -43,7 +41,7 @@ extension RouteTable {
                     tag: "layouts", summary: "Removes a layout", answers: [.empty(204, "Removed.")],
                     failures: [400, 404, 409, 503])
             ) { asked in
-                try await changes.delete(try asked.layoutName())
+                try await changes.delete(try asked.layoutName(), asked)
                 return Response(status: .noContent)
             })
     }
@@ -53,8 +51,8 @@ extension RouteRequest {
     /// - Throws: `APIError`, untyped, as the rest of these routes.
     fileprivate func layoutName() throws -> String {
         let name = parameter("name")
-        guard LayoutInfo.isName(name) else {
-            throw APIError.badRequest("a layout's name is 1 to 64 of a-z, 0-9, - and _")
+        guard LayoutDocument.isName(name) else {
+            throw APIError.badRequest("a layout's name is \(LayoutDocument.nameRule)")
         }
         return name
     }

@@ -148,8 +148,8 @@ extension RoomSettingsChange {
     }
 
     fileprivate static func check(_ layout: String?, _ key: String) throws(APIError) {
-        if let layout, !LayoutInfo.isName(layout) {
-            throw .badRequest("\(key): the name of a layout (1 to 64 of a-z, 0-9, - and _)")
+        if let layout, !LayoutDocument.isName(layout) {
+            throw .badRequest("\(key): the name of a layout (\(LayoutDocument.nameRule))")
         }
     }
 }

@@ -15,6 +15,8 @@ protocol RoomKeeper: Sendable {
     var rooms: [String] { get }
     /// Awaited before a request that may create reaches a room that is placed here: its stored state is restored.
     func prepare(_ room: String) async throws(ClusterError)
+    /// Whether a room that is here, or this node's settings, use a layout.
+    func usesLayout(_ name: String) -> Bool
     /// Ends rooms that another node has.
     func lose(_ rooms: [String])
 }

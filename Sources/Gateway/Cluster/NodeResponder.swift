@@ -18,6 +18,9 @@ struct NodeResponder: HTTPResponder {
         // Before any other work.
         guard let source = gate.source(request.headers) else { return Self.unknown }
         if request.uri.path == "/cluster/alive" { return Self.response(alive()) }
+        if request.method == .get, let name = LayoutUse.layout(request.uri.path) {
+            return Response(status: front.keeper.usesLayout(name) ? .conflict : .noContent)
+        }
         return await responder.answer(request, context, for: source) { [front] route, asked in
             try await Self.check(route, asked, front)
         }

@@ -46,8 +46,7 @@ final class PeerClient: Sendable {
         do {
             self.tls = settings.certificate.isEmpty ? nil : try NIOSSLContext(configuration: tls)
         } catch {
-            throw ConfigurationFaults(
-                ClusterFault(key: "cluster.tls.certificate", value: settings.certificate, what: "\(error)"))
+            throw ConfigurationFaults("cluster.tls.certificate", settings.certificate, "\(error)")
         }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }

@@ -30,9 +30,11 @@ public struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
 
     public init(_ faults: [ConfigurationFault]) { self.faults = faults }
 
-    init(_ fault: ClusterFault) {
-        self.init([ConfigurationFault(key: fault.key, value: fault.value, what: fault.what)])
+    init(_ key: String, _ value: String?, _ what: String) {
+        self.init([ConfigurationFault(key: key, value: value, what: what)])
     }
+
+    init(_ fault: ClusterFault) { self.init(fault.key, fault.value, fault.what) }
 
     public var description: String { faults.map(\.description).joined(separator: "\n") }
 

@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Foundation
 import NIOCore
 import Recording
 import RoomMedia
@@ -81,7 +82,7 @@ enum ConfigurationSchema {
         ConfigurationKey(
             "ice.turn.ttl", \.ice.turn.ttl, .duration(.seconds(60)...(.seconds(7 * 86400)), "from 1m to 168h")),
         ConfigurationKey(
-            "rooms.layout", \.rooms.settings.layout, .text("the name of a layout", where: LayoutInfo.isName)),
+            "rooms.layout", \.rooms.settings.layout, .text("the name of a layout", where: LayoutDocument.isName)),
         ConfigurationKey("rooms.onPresent", \.rooms.settings.onPresent, onPresent),
         ConfigurationKey("rooms.width", \.rooms.settings.width, .integer(RoomSettings.allowed.width, even: true)),
         ConfigurationKey("rooms.height", \.rooms.settings.height, .integer(RoomSettings.allowed.height, even: true)),
@@ -331,7 +332,10 @@ enum ConfigurationSchema {
         allowed: "a URL such as http://localhost:4318/v1/traces, or \"\""
     ) { raw in
         if case .scalar("", _) = raw { return "" }
-        return url("http://", "https://").read(raw)
+        guard let text = url("http://", "https://").read(raw), let parts = URLComponents(string: text),
+            parts.host?.isEmpty == false, Endpoint.ports.contains(parts.port ?? 443)
+        else { return nil }
+        return text
     }
 
     static let rendition = ConfigurationRule<TesseraConfiguration.Rendition>(allowed: "a rendition") {

@@ -66,7 +66,7 @@ enum PresetReader {
                 return value
             }
             switch setting.key {
-            case "layout": change.layout = try value(.text("the name of a layout", where: LayoutInfo.isName))
+            case "layout": change.layout = try value(.text("the name of a layout", where: LayoutDocument.isName))
             case "onPresent": change.onPresent = try value(ConfigurationSchema.onPresent)
             case "width": change.width = try value(.integer(allowed.width, even: true))
             case "height": change.height = try value(.integer(allowed.height, even: true))

@@ -7,7 +7,7 @@ extension ConfigurationRule where Value == [String: ViewSettings] {
     static let views = ConfigurationRule(
         allowed: "{NAME: {layout, width and height: even, \(ViewSettings.side.lowerBound) to "
             + "\(ViewSettings.side.upperBound), framesPerSecond, renditions as video.renditions, names: true or false}}; "
-            + "a NAME has 1 to 64 of a-z, 0-9, - and _, and is not \(ViewSettings.main); at most \(ViewSettings.most)"
+            + "a NAME has \(LayoutDocument.nameRule), and is not \(ViewSettings.main); at most \(ViewSettings.most)"
     ) { raw in
         guard case .map(let entries) = raw, entries.count <= ViewSettings.most else { return nil }
         var views: [String: ViewSettings] = [:]
@@ -33,7 +33,7 @@ extension ConfigurationRule where Value == [String: ViewSettings] {
                 isRead = place != nil
             }
             switch entry.key {
-            case "layout": read(.text("a layout", where: LayoutInfo.isName), into: &view.layout)
+            case "layout": read(.text("a layout", where: LayoutDocument.isName), into: &view.layout)
             case "width": read(side, into: &view.width)
             case "height": read(side, into: &view.height)
             case "framesPerSecond": read(.integer(RoomSettings.allowed.framesPerSecond), into: &view.framesPerSecond)

@@ -116,6 +116,9 @@ enum WebhookReader {
         else {
             throw Fault(text: "url: must be a URL such as https://crm.example/tessera, of at most 2048 characters")
         }
+        guard Endpoint.ports.contains(parts.port ?? 443) else {
+            throw Fault(text: "url: a port is a number from 1 to 65535")
+        }
         if parts.user != nil || parts.password != nil {
             throw Fault(text: "url: must have no name and password before the host; the signature says who sends")
         }

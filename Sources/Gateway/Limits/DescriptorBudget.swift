@@ -50,7 +50,7 @@ struct DescriptorBudget: Equatable, Sendable {
     /// The descriptors that the settings need without any reduction.
     static func wanted(_ limits: TesseraConfiguration.Limits, isNode: Bool = false) -> Int {
         limits.connections * perConnection(isNode: isNode) + limits.conference.mediaConnections + reserve + margin + 256
-            + 1024
+            + 1024 + (isNode ? nodeReserve : 0)
     }
 
     /// Raises the soft limit of open files as far as the system allows, at most to `wanted`. Returns the new limit.

@@ -1,3 +1,4 @@
+import Basics
 import Conference
 
 /// One client's session on `/signal` as a state machine: messages and events in, actions out. No socket, clock or room
@@ -115,7 +116,7 @@ struct SignallingSession: Sendable {
             guard layout.name != nil || layout.pin != nil || layout.scope != .room else {
                 throw Refusal(.badMessage, "layout: name is missing")
             }
-            if let name = layout.name, !LayoutInfo.isName(name) {
+            if let name = layout.name, !LayoutDocument.isName(name) {
                 throw Refusal(.unknownLayout, "there is no such layout")
             }
             guard (layout.pin?.count ?? 0) <= 100 else { throw Refusal(.badMessage, "pin: at most 100 participants") }
@@ -159,7 +160,7 @@ struct SignallingSession: Sendable {
         guard let name = Names.shown(join.name) else {
             throw Refusal(.badMessage, "name: 1 to \(Names.allowedLength.upperBound) characters")
         }
-        if let layout = join.layout, !LayoutInfo.isName(layout) {
+        if let layout = join.layout, !LayoutDocument.isName(layout) {
             throw Refusal(.unknownLayout, "there is no such layout")
         }
         let view = try join.view.map { name throws(Refusal) in try viewName(name) }

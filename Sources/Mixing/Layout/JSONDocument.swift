@@ -1,3 +1,5 @@
+import Basics
+
 /// A position in a text file; line and column start at 1, and columns count Unicode scalars, not bytes.
 struct TextPosition: Hashable, Sendable {
     var line = 1
@@ -59,8 +61,6 @@ struct JSONSyntaxError: Error {
 /// A strict parser of RFC 8259: no comments, no trailing commas, no duplicate keys. Any input can be given: depth and
 /// size have limits.
 struct JSONParser {
-    /// The largest file in bytes: layouts have a few KiB, and a larger file is a mistake or an attack.
-    static let maximumBytes = 262_144
     /// The deepest nesting; layouts need 6 levels.
     static let maximumDepth = 32
 
@@ -69,9 +69,10 @@ struct JSONParser {
     private var position = TextPosition()
 
     static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONValue {
-        guard bytes.count <= maximumBytes else {
+        guard bytes.count <= LayoutDocument.maxBytes else {
             throw JSONSyntaxError(
-                position: TextPosition(), what: "the file has \(bytes.count) bytes, at most \(maximumBytes) are read",
+                position: TextPosition(),
+                what: "the file has \(bytes.count) bytes, at most \(LayoutDocument.maxBytes) are read",
                 mend: "shorten it")
         }
         var parser = JSONParser(bytes)

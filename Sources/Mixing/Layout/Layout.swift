@@ -37,17 +37,6 @@ public struct Layout: Hashable, Sendable {
         }
     }
 
-    /// Whether a layout can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, so that the name can be part of a file
-    /// name and of a URL without escaping.
-    public static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
-            }
-    }
-
     /// The arrangement of the canvas while a condition holds.
     public struct Rule: Hashable, Sendable {
         public var condition: Condition

@@ -56,8 +56,8 @@ struct LayoutDecoder {
         guard read.checkObject(root, "the layout", Self.layoutKeys) else { return layout }
         if let name = read.text(root, "name", required: "the layout") {
             layout.name = name.text
-            if !Layout.isName(name.text) {
-                read.report(name.position, "the name \"\(name.text)\"", "use 1 to 64 of a-z, 0-9, '-' and '_'")
+            if !LayoutDocument.isName(name.text) {
+                read.report(name.position, "the name \"\(name.text)\"", "use \(LayoutDocument.nameRule)")
             }
         }
         if let description = read.text(root, "description", required: "the layout") {

@@ -308,7 +308,7 @@ public final class LayoutLibrary: Sendable {
     }
 
     /// Reads a file, at most one byte more than the parser accepts, so that the parser refuses a larger file.
-    static func read(_ path: String) -> [UInt8]? { FileStamp.read(path, most: JSONParser.maximumBytes + 1) }
+    static func read(_ path: String) -> [UInt8]? { FileStamp.read(path, most: LayoutDocument.maxBytes + 1) }
 
     /// Writes a temporary file and renames it, so that no reader gets a partial file. Returns the reason of a failure,
     /// or nil.

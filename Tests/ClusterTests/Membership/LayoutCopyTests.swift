@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Testing
 
@@ -51,7 +52,7 @@ import Testing
         #expect(copy.compare(listing(["a": 2, "b": 6], at: 7)).wanted.isEmpty)
     }
 
-    @Test(arguments: [0, StoreValue.layoutBytes + 1]) func `a value has a limit`(count: Int) {
+    @Test(arguments: [0, LayoutDocument.maxBytes + 1]) func `a value has a limit`(count: Int) {
         #expect(StoreValue(Data(count: count), of: .layout("a")) == nil)
         #expect(StoreValue(Data(count: 9), of: .layout("a")) == .layout([UInt8](repeating: 0, count: 9)))
     }

@@ -70,7 +70,7 @@ import Testing
         #expect(host.layouts["mine"] == json)
         #expect(try await !node.putLayout("one-more", json))
         #expect(try await node.putLayout("l0", json), "one that is there can change")
-        #expect(try await !node.putLayout("l0", [UInt8](repeating: 32, count: StoreValue.layoutBytes + 1)))
+        #expect(try await !node.putLayout("l0", [UInt8](repeating: 32, count: LayoutDocument.maxBytes + 1)))
         #expect(try await !node.putLayout("L0", json), "a name that no key has")
         await node.stop()
     }

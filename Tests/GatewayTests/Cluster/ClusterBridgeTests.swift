@@ -236,6 +236,15 @@ struct ClusterBridgeTests {
             #expect(description() == "first")
             node.bridge.useLayout("mine", Array("{".utf8))
             #expect(description() == "first", "the last valid one")
+            #expect(!node.bridge.usesLayout("mine"))
+            let ann = try node.join("r", "Ann")
+            var change = RoomSettingsChange()
+            change.layout = "mine"
+            try node.conference.updateRoom("r", change)
+            #expect(node.bridge.usesLayout("mine"))
+            #expect(node.bridge.usesLayout("grid"), "rooms.layout")
+            #expect(!node.bridge.usesLayout("stage"))
+            ann.leave()
             node.bridge.useLayout("mine", nil)
             #expect(description() == nil)
         }

@@ -287,10 +287,33 @@ import Testing
         #expect(try await a.ask(.PUT, "/api/layouts/other", [Self.admin], body: "{}").status == 201)
         #expect(try await a.ask(.PUT, "/api/layouts/third", [Self.admin], body: "{}").status == 409, "there are enough")
         #expect(try await b.ask(.DELETE, "/api/layouts/used", [Self.admin]).status == 409)
+        a.keeper.layouts.withLock { $0 = ["mine"] }
+        let used = try await b.ask(.DELETE, path, [Self.admin])
+        #expect(used.status == 409 && used.body.contains("layout_in_use"), "by a room of another node")
+        a.keeper.layouts.withLock { $0 = [] }
         #expect(try await b.ask(.DELETE, path, [Self.admin]).status == 204, "by any node")
         #expect(layouts.keys.sorted() == ["other"])
         #expect(try await b.ask(.DELETE, path, [Self.admin]).status == 404)
         #expect(try await b.ask(.DELETE, "/api/layouts/grid", [Self.admin]).status == 409, "it is none of the store")
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `a layout stays while a node does not say whether it is in use`() async throws {
+        let (store, a, b) = try await TestNode.nodes(timing: TestNode.quick) {
+            $0.auth.adminToken = "the administrator"
+        }
+        let path = "/api/layouts/mine"
+        #expect(try await b.ask(.PUT, path, [Self.admin], body: "{}").status == 201)
+        let reachable = b.directory.here.url
+        b.directory.listens(at: "http://127.0.0.1:\(try await closedPort())")
+        let answer = try await a.ask(.DELETE, path, [Self.admin])
+        #expect(answer.status == 503 && answer.headers["retry-after"] == ["2"] && answer.body.contains("the nodes b"))
+        #expect(store.state.withLock { $0.layouts.keys.contains("mine") })
+        b.directory.listens(at: reachable)
+        #expect(try await a.ask(.DELETE, path, [Self.admin]).status == 204)
+        // Nobody asks from outside.
+        #expect(try await a.ask(.GET, "/cluster/layouts/mine").status == 404)
         await a.stop()
         await b.stop()
     }

@@ -130,11 +130,14 @@ final class FakeKeeper: RoomKeeper {
     let lost = Guarded<[String]>([])
     let held = Guarded<[String]>([])
     let isFull = Guarded(false)
+    /// The layouts of its rooms.
+    let layouts = Guarded<Set<String>>([])
 
     var rooms: [String] { held.withLock { $0 } }
     func prepare(_ room: String) async throws(ClusterError) {
         if isFull.withLock({ $0 }) { throw .full }
         prepared.withLock { $0.append(room) }
     }
+    func usesLayout(_ name: String) -> Bool { layouts.withLock { $0.contains(name) } }
     func lose(_ rooms: [String]) { lost.withLock { $0 += rooms } }
 }

@@ -217,6 +217,7 @@ import Testing
         "limits: {loopShare: 0}", "limits: {loopShare: 1.5}", "recording: {minimumFree: -1}",
         "recording: {minimumFree: much}", "doors: {rawTCP: 8000}", "doors: {rawTCP: \"0.0.0.0:8080\"}",
         "tracing: {otlp: \"localhost:4318\"}", "tracing: {otlp: \"http://\"}",
+        "tracing: {otlp: \"http://10.0.0.1:65536/v1/traces\"}", "tracing: {otlp: \"http://:4318\"}",
         "cluster: {etcd: [\"10.0.0.1:2379\"]}", "cluster: {etcd: [\"http://10.0.0.1:2379\"]}",
         "cluster: {etcd: [\"http://10.0.0.1:2379\"], secret: short}", "cluster: {node: \"a b\"}",
         "cluster: {etcd: [\"http://10.0.0.1:99999\"], secret: 0123456789012345678901234567890123}",

@@ -28,7 +28,7 @@ import Testing
     @Test func `with enough descriptors the settings of a node apply, and clients of other nodes have as many`() {
         let limits = TesseraConfiguration.Limits()
         let wanted = DescriptorBudget.wanted(limits, isNode: true)
-        #expect(wanted == DescriptorBudget.wanted(limits) + 2 * limits.connections)
+        #expect(wanted == DescriptorBudget.wanted(limits) + 2 * limits.connections + DescriptorBudget.nodeReserve)
         let budget = DescriptorBudget(descriptors: wanted, limits, isNode: true)
         #expect(!budget.isShort && budget.connections == limits.connections)
         #expect(budget.nodeConnections == limits.connections)

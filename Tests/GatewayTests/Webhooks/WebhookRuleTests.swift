@@ -54,6 +54,7 @@ import Testing
         ("{url: 'https://a.example/ä', secret: SECRET}", "url: must be a URL such as https://"),
         ("{url: 'https://a.example/#x', secret: SECRET}", "url: must be a URL such as https://"),
         ("{url: 'https:///x', secret: SECRET}", "url: must be a URL such as https://"),
+        ("{url: 'https://a.example:65536/', secret: SECRET}", "url: a port is a number from 1 to 65535"),
         ("{url: 'https://me:geheim@a.example/', secret: SECRET}", "url: must have no name and password"),
         (
             "{url: 'http://a.example/', secret: SECRET}",

@@ -135,6 +135,15 @@ final class ClusterBridge: ClusterHost, RoomObserver {
             seats: conference.seatCount)
     }
 
+    func usesLayout(_ name: String) -> Bool {
+        do {
+            try conference.checkUnusedLayout(name)
+            return false
+        } catch {
+            return true
+        }
+    }
+
     func lose(_ rooms: [String]) {
         if !rooms.isEmpty {
             logger.warning("other nodes have rooms of this one", metadata: ["rooms": "\(rooms.count)"])
