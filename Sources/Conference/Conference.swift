@@ -407,6 +407,9 @@ public final class Conference: Sendable {
         try await recordingService.deliver(id)
     }
 
+    /// Removes a complete recording with all its files.
+    public func removeRecording(_ id: String) async throws(ConferenceError) { try await recordingService.remove(id) }
+
     /// The recordings, the newest first; with `before` those that began before that one.
     public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
         recordingService.list(before: id, limit: limit)

@@ -30,7 +30,9 @@ final class ClusterMember: Sendable {
         do { tls = try settings.tls.server() } catch { throw ConfigurationFaults(error) }
         try Self.checkAdvertised(settings)
         let late = Guarded<ClusterFront?>(nil)
-        bridge = ClusterBridge(conference, logger: logger) { node in late.withLock { $0 }?.pipes.nodeIsGone(node) }
+        bridge = ClusterBridge(conference, seal: RoomSeal(secret: settings.secret), logger: logger) { node in
+            late.withLock { $0 }?.pipes.nodeIsGone(node)
+        }
         do throws(ClusterFault) {
             let record = try NodeRecord(settings: settings, version: Gateway.version)
             let tokens = NodeToken(secret: settings.secret, node: record.id)

@@ -148,6 +148,13 @@ final class RecordingControl: Sendable {
     func removeOld() {
         if state.withLock({ $0.hasFoundOpen }) { retention.look(self) }
     }
+    /// One step of the removal of a recording; nil: the disk does not answer in time.
+    func remove(_ id: String) async -> RetentionControl.Step? {
+        await onDisk { [self] in
+            retention.remove(id, self)
+        } late: { _ in
+        }
+    }
     var retentionSamples: [MetricSample] { retention.samples }
 
     /// Stops after the running repair. One that the end of the process interrupts is repeated at the next start.

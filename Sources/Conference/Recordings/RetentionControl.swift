@@ -3,8 +3,8 @@ import Foundation
 import Logging
 import Recording
 
-/// Removes old recordings by `recording.keep` and `recording.maxBytes`, in small steps on the disk's queue, so that the
-/// start of a recording in between does not wait.
+/// Removes old recordings by `recording.keep` and `recording.maxBytes`, and others on request, in small steps on the
+/// disk's queue, so that the start of a recording in between does not wait.
 final class RetentionControl: Sendable {
     private let logger: Logger
     private let events: EventBus
@@ -85,6 +85,32 @@ final class RetentionControl: Sendable {
         }
         state.withLock { _ = $0.chosen.removeFirst() }
         control.later { [self] in remove(control, catalogue) }
+    }
+
+    /// What came of one step of a removal.
+    enum Step: Sendable {
+        case done
+        /// Some of its files are gone, and others are left.
+        case again
+        /// There is none of this id.
+        case unknown
+        /// Its files are being written or delivered.
+        case busy
+        case failed(RecordingError)
+    }
+
+    /// Removes a complete recording, or as many of its files as one step may: also one that is not delivered. On the
+    /// disk's queue.
+    func remove(_ id: String, _ control: RecordingControl) -> Step {
+        guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { return .unknown }
+        guard !control.busy.contains(id), entry.delivery?.state != .running else { return .busy }
+        do throws(RecordingError) {
+            guard try catalogue.delete(entry, atMost: Self.filesOfStep) else { return .again }
+        } catch {
+            return .failed(error)
+        }
+        removed(entry, .request)
+        return .done
     }
 
     private func removed(_ entry: RecordingEntry, _ reason: RecordingRetention.Reason) {

@@ -304,6 +304,24 @@ final class RecordingService: Sendable {
         return RecordingInfo(stored)
     }
 
+    /// Removes a complete recording with all its files, its timeline and its entry, whether it was delivered or not.
+    func remove(_ id: String) async throws(ConferenceError) {
+        while true {
+            switch await control.remove(id) {
+            case .done: return
+            case .again: continue
+            case .unknown: throw .recordingNotFound(id)
+            case .busy:
+                throw .conflict(
+                    "Recording “\(id)” is being written or delivered: stop it first, or try again when that has ended.")
+            case .failed(let error): throw .recordingFailed(error.publicDescription)
+            case nil:
+                throw .atCapacity(
+                    "The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+            }
+        }
+    }
+
     // MARK: - Lists
 
     /// The recordings, the newest first; with `before` those that began before that one.

@@ -122,6 +122,18 @@ extension RouteTable {
             ) { asked in
                 .json(try await conference.deliverRecording(asked.parameter("id")).jsonForReaders, status: .accepted)
             })
+        add(
+            Route(
+                .delete, "/api/recordings/{id}", .admin,
+                RouteDescription(
+                    tag: "recordings",
+                    summary: "Removes a complete recording with all its files, whether it was delivered or not",
+                    answers: [.empty(204, "Removed.")], failures: [404, 409, 503]),
+                placement: .node("id")
+            ) { asked in
+                try await conference.removeRecording(asked.parameter("id"))
+                return Response(status: .noContent)
+            })
         addTimeline(conference, downloads)
         add(
             Route(

@@ -127,6 +127,8 @@ final class ClusterFront: FamilyCluster {
         case full
         /// Nothing listens at the node's internal port.
         case refused
+        /// The node and this one do not understand each other: its certificate has ended, or its secret is another one.
+        case useless(Refusal)
         case failed(Refusal)
     }
 
@@ -151,7 +153,7 @@ final class ClusterFront: FamilyCluster {
     func reach<Value: Sendable>(
         _ room: String, _ need: RoomNeed, for client: IPAddress?, _ attempt: (RoomOwner) async -> Attempt<Value>
     ) async throws(Refusal) -> Reached<Value> {
-        var owner = try await find(room, need, for: client)
+        var (owner, isNew) = try await find(room, need, for: client)
         var wasMisdirected = false
         var wasGone = false
         // Each node refuses the room once at most.
@@ -176,9 +178,12 @@ final class ClusterFront: FamilyCluster {
                 guard !wasMisdirected else { throw Self.moving }
                 wasMisdirected = true
                 owner = try await asked { () async throws(ClusterError) in try await self.directory.lookUp(room) }
-                if owner == nil || owner == known { owner = try await find(room, need, for: client) }
+                isNew = false
+                if owner == nil || owner == known { (owner, isNew) = try await find(room, need, for: client) }
                 if owner == known { throw Self.moving }
-            case .full:
+            case .full, .useless:
+                // Others may understand the node, and be there in the room. One that was placed just now is empty.
+                if case .useless(let refusal) = outcome, !isNew { throw refusal }
                 full.insert(known.node.id)
                 let next = try await asked { [full] () async throws(ClusterError) in
                     try await self.directory.place(room, insteadOf: known, full: full)
@@ -189,7 +194,7 @@ final class ClusterFront: FamilyCluster {
                 guard !wasGone else { throw Self.lost }
                 wasGone = true
                 await directory.ownerIsGone(known, of: room)
-                owner = try await find(room, need, for: client)
+                (owner, isNew) = try await find(room, need, for: client)
                 if owner == known { throw Self.lost }
             }
         }
@@ -201,12 +206,15 @@ final class ClusterFront: FamilyCluster {
     private static let lost = Refusal(
         .overloaded, "the room's node is gone, and no other one has the room yet: try again", retryAfter: .seconds(1))
 
-    private func find(_ room: String, _ need: RoomNeed, for client: IPAddress?) async throws(Refusal) -> RoomOwner? {
+    /// The owner, and whether it was chosen by this call.
+    private func find(
+        _ room: String, _ need: RoomNeed, for client: IPAddress?
+    ) async throws(Refusal) -> (owner: RoomOwner?, isNew: Bool) {
         let known = try await asked { () async throws(ClusterError) in try await self.directory.owner(of: room) }
-        if known != nil || need == .reads { return known }
+        if known != nil || need == .reads { return (known, false) }
         if need == .returns {
             let stored = try await asked { () async throws(ClusterError) in try await self.directory.stored(room) }
-            if stored == nil { return nil }
+            if stored == nil { return (nil, false) }
         }
         if let client {
             let wait = placements.take(client.clientPrefix, at: MonotonicClock.now())
@@ -214,7 +222,8 @@ final class ClusterFront: FamilyCluster {
                 throw Refusal(.tooFast, "too many new rooms from this address", retryAfter: wait)
             }
         }
-        return try await asked { () async throws(ClusterError) in try await self.directory.place(room, .best) }
+        let chosen = try await asked { () async throws(ClusterError) in try await self.directory.place(room, .best) }
+        return (chosen, true)
     }
 
     func placeHere(_ room: String) async throws(Refusal) {

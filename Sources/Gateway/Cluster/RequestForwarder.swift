@@ -73,7 +73,7 @@ struct RequestForwarder: Sendable {
         case .rubbish(let why):
             front.metrics.count(.http, .rubbish)
             front.tell(node, isUseless: why)
-            return .failed(Self.silent)
+            return isHeld ? .useless(Self.silent) : .failed(Self.silent)
         case .answer(let answer):
             if answer.status.code == 421, answer.headers.contains(name: NodeHeaders.owner) {
                 front.metrics.count(.http, .misdirected)

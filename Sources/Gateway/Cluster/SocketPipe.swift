@@ -112,8 +112,7 @@ final class SocketPipe: Sendable {
         let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
         do {
             guard case .webSocket(let upgraded) = try await connect() else {
-                front.tell(node, isUseless: "it opens no WebSocket: its log may say why")
-                return failed(.rubbish)
+                return useless("it opens no WebSocket: its log may say why")
             }
             channel = upgraded
         } catch {
@@ -121,9 +120,7 @@ final class SocketPipe: Sendable {
             case .refused:
                 front.metrics.count(kind, .refused)
                 return .refused
-            case .rubbish(let why):
-                front.tell(node, isUseless: why)
-                return failed(.rubbish)
+            case .rubbish(let why): return useless(why)
             case .unanswered, .answer: return failed(.unanswered)
             }
         }
@@ -157,9 +154,17 @@ final class SocketPipe: Sendable {
         }
     }
 
+    private static let silent = Refusal(.overloaded, "the room's node does not answer", retryAfter: .seconds(1))
+
     private func failed(_ result: ProxyMetrics.Result) -> ClusterFront.Attempt<Void> {
         front.metrics.count(kind, result)
-        return .failed(Refusal(.overloaded, "the room's node does not answer", retryAfter: .seconds(1)))
+        return .failed(Self.silent)
+    }
+
+    private func useless(_ why: String) -> ClusterFront.Attempt<Void> {
+        front.tell(node, isUseless: why)
+        front.metrics.count(kind, .rubbish)
+        return .useless(Self.silent)
     }
 
     /// Sends a client's message. Returns when the connection has taken it.

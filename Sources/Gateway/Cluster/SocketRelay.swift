@@ -222,6 +222,7 @@ extension ClusterFront.Attempt {
         case .misdirected: .misdirected
         case .full: .full
         case .refused: .refused
+        case .useless(let refusal): .useless(refusal)
         case .failed(let refusal): .failed(refusal)
         }
     }

@@ -87,7 +87,8 @@ extension ServerEvent.Kind {
         case .recordingDelivered: "recording.onFinished has taken a recording, to delivery.location"
         case .recordingDeliveryFailed:
             "A run of recording.onFinished has failed, as delivery.message says; delivery.state is failed where none follows"
-        case .recordingRemoved: "A recording was removed by recording.keep (age) or recording.maxBytes (size)"
+        case .recordingRemoved:
+            "A recording was removed by recording.keep (age), recording.maxBytes (size) or DELETE (request)"
         case .streamStarted: "A stream of a room to another server has been started"
         case .streamLive: "The other server takes a stream, for the first time or again"
         case .streamRetrying: "The connection of a stream is lost, or cannot be made yet, and is tried again"

@@ -25,6 +25,7 @@ protocol ConferenceService: Sendable {
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
+    func removeRecording(_ id: String) async throws(ConferenceError)
     func recordings(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
     func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String

@@ -3,7 +3,8 @@ public import Foundation
 
 /// Which recordings are removed, by their age and by the size of all together. A value.
 public struct RecordingRetention: Sendable {
-    public enum Reason: String, Sendable, CaseIterable { case age, size }
+    /// Why a recording was removed. `request`: somebody asked for it.
+    public enum Reason: String, Sendable, CaseIterable { case age, size, request }
 
     public struct Choice: Sendable, Equatable {
         /// What is to be removed, the oldest first.

@@ -85,10 +85,11 @@ class Node(Program):
             "curl", "-s", "-m", "2", "-H", f"Tessera-Cluster: {proof()}", f"http://{self.machine.internal}:{INTERNAL_PORT}/api/rooms")
         return [room["id"] for room in json.loads(answer)]
 
-    def metric(self, name):
-        """The sum of a metric's samples."""
+    def metric(self, name, **labels):
+        """The sum of a metric's samples with these labels."""
         lines = self.endpoint.get("/metrics")[2].decode().splitlines()
-        return sum(float(line.split()[-1]) for line in lines if line.split("{")[0].split()[:1] == [name])
+        return sum(float(line.split()[-1]) for line in lines if line.split("{")[0].split()[:1] == [name]
+                   and all(f'{label}="{value}"' in line for label, value in labels.items()))
 
 
 class Front(Program):

@@ -242,6 +242,31 @@ def test_a_program_that_hangs_holds_up_neither_calls_nor_recordings_nor_the_end(
 
 @pytest.mark.patient
 @pytest.mark.usefixtures("needs_address")
+def test_one_recording_is_removed_on_request_and_never_while_it_is_written(tmp_path):
+    with Server(tmp_path / "server") as server:
+        kept = record(server, "other")
+        reader = Events(server)
+        with caller(server, "rec", "Ann"):
+            wait_for(lambda: "Ann" in people(server, "rec"), 15, "no Ann")
+            path = "/api/recordings/" + server.json("POST", "/api/rooms/rec/recordings", {"tracks": True}, expect=201)["id"]
+            time.sleep(1.5)
+            assert server.request("DELETE", path)[0] == 409
+            finished = server.json("POST", path + "/stop")
+            url = server.json("POST", path + "/link", {}, expect=201)["url"]
+            assert server.get(url)[0] == 200
+            assert server.request("DELETE", path)[0] == 204
+            # The call goes on, and a link ends.
+            assert people(server, "rec") and server.get(url)[0] == 404
+        event = reader.read(b"recording.removed")[-1]
+        assert event["data"]["id"] == finished["id"] and event["data"]["reason"] == "request", event
+        assert not list(server.recordings.glob(f"{finished['id']}*"))
+        assert server.request("DELETE", path)[0] == 404
+        assert [recording["id"] for recording in server.json("GET", "/api/recordings")] == [kept["id"]]
+        plays(server.recordings / kept["file"])
+
+
+@pytest.mark.patient
+@pytest.mark.usefixtures("needs_address")
 def test_old_recordings_go_with_their_tracks_by_size_and_by_age(tmp_path):
     settings = json.dumps({"recording": {"keep": "1h", "maxBytes": 1}})
     with Server(tmp_path / "server", config=settings) as server:

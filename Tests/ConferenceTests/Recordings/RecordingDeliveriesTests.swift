@@ -147,6 +147,55 @@ struct RecordingDeliveriesTests {
         }
     }
 
+    /// Removes a recording as `DELETE` does; returns the last step.
+    private func remove(_ id: String, _ control: RecordingControl) async -> (steps: Int, last: RetentionControl.Step?) {
+        for steps in 1... {
+            let step = await control.remove(id)
+            if case .again = step { continue }
+            return (steps, step)
+        }
+        return (0, nil)
+    }
+
+    @Test("one recording is removed on request, with all its files, and no other")
+    func onRequest() async throws {
+        let scratch = ScratchDirectory()
+        let ids = try make(2, in: scratch)
+        try Data(count: 5).write(to: URL(fileURLWithPath: scratch.file(ids[0] + ".vtt")))
+        try await withControl(scratch) { control, catalogue, events in
+            #expect(await eventually { control.repairsWaiting == 0 })
+            let (steps, last) = await remove(ids[0], control)
+            guard case .done = last else { return #expect(Bool(false), "\(String(describing: last))") }
+            #expect(steps == 1 && removed(events) == ["\(ids[0]) request"] && catalogue.list().map(\.id) == [ids[1]])
+            let again = await remove(ids[0], control).last
+            guard case .unknown = again else { return #expect(Bool(false), "\(String(describing: again))") }
+            for id in ["", "..", "../\(ids[1])", "\(ids[1]).mp4"] {
+                let strange = await remove(id, control).last
+                guard case .unknown = strange else { return #expect(Bool(false), "\(id)") }
+            }
+            #expect(control.retentionSamples.contains { $0.labels == ["reason": "request"] && $0.value == 1 })
+        }
+        #expect(scratch.files.allSatisfy { $0.hasPrefix(ids[1]) } && scratch.files.contains(ids[1] + ".mp4"))
+    }
+
+    @Test("a recording is not removed on request while it is delivered, and then it is; one that waits is at once")
+    func requestWhileDelivered() async throws {
+        let scratch = ScratchDirectory()
+        let ids = try make(2, in: scratch)
+        let gate = scratch.file("gate")
+        let program = ["sh", "-c", "touch \(gate).begun; while [ ! -e \(gate) ]; do sleep 0.02; done"]
+        try await withControl(scratch, program) { control, catalogue, events in
+            #expect(await eventually { catalogue.entry(ids[0])?.delivery?.state == .running })
+            guard case .busy = await remove(ids[0], control).last else { return #expect(Bool(false)) }
+            guard case .done = await remove(ids[1], control).last else { return #expect(Bool(false)) }
+            try Data().write(to: URL(fileURLWithPath: gate))
+            #expect(await eventually { control.deliveries.results[.delivered] == 1 && control.deliveries.waiting == 0 })
+            guard case .done = await remove(ids[0], control).last else { return #expect(Bool(false)) }
+            #expect(removed(events) == ["\(ids[1]) request", "\(ids[0]) request"] && catalogue.count == 0)
+        }
+        #expect(scratch.files.allSatisfy { $0.hasPrefix("gate") }, "\(scratch.files)")
+    }
+
     @Test("what is still to be repaired is removed after its repair, and nothing comes back")
     func repairedFirst() async throws {
         let scratch = ScratchDirectory()

@@ -142,6 +142,9 @@ final class FakeConference: ConferenceService {
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
 
+    func removeRecording(_ id: String) async throws(ConferenceError) {
+        note("remove \(try change(id, to: .finished).id)")
+    }
     func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo { try change(id, to: .finished) }
 
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {

@@ -139,6 +139,17 @@ import Testing
         #expect(stopped.json["state"] == "finished" && stopped.json["duration"] == 2.5 && stopped.json["bytes"] == 100)
     }
 
+    @Test func `a recording is removed`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.delete, "/api/recordings/none").status == 404)
+        host.service.state.withLock { $0.recordingError = .conflict("It is being written.") }
+        #expect(try await host.ask(.delete, "/api/recordings/rec").code == "conflict")
+        #expect(host.service.asked.isEmpty)
+        host.service.state.withLock { $0.recordingError = nil }
+        let removed = try await host.ask(.delete, "/api/recordings/rec")
+        #expect(removed.status == 204 && removed.body.isEmpty && host.service.asked == ["remove rec"])
+    }
+
     @Test func `a recording that names what it has begins beside another`() async throws {
         let host = await Host()
         #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 201)

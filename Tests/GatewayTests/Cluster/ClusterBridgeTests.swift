@@ -86,13 +86,17 @@ struct ClusterBridgeTests {
         func setDraining(_ isDraining: Bool) async { content.withLock { $0.isDraining = isDraining } }
     }
 
+    private static let seal = RoomSeal(secret: TestNode.secret)
+
     private struct Node {
         var conference: Conference
         var bridge: ClusterBridge
         var store: Store
 
         func state(of room: String) -> RoomState? {
-            store.content.withLock { $0.states[room] }.flatMap { try? RoomState(json: $0) }
+            store.content.withLock { $0.states[room] }.flatMap {
+                try? RoomState(json: ClusterBridgeTests.seal.opened($0, of: room))
+            }
         }
 
         func join(_ room: String, _ name: String) throws -> Participant {
@@ -116,7 +120,8 @@ struct ClusterBridgeTests {
         settings.seatSecrets = ClusterTickets(secret: "the secret of all nodes, of 32 bytes")
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
-        let bridge = ClusterBridge(conference, logger: Logger(label: "test"), period: .milliseconds(50))
+        let bridge = ClusterBridge(
+            conference, seal: Self.seal, logger: Logger(label: "test"), period: .milliseconds(50))
         bridge.start(store)
         let result: Result<Void, any Error>
         do {
@@ -191,15 +196,44 @@ struct ClusterBridgeTests {
             #"{"version":1,"room":"other","meeting":"m","savedAt":4000000000}"#,
             #"{"version":1,"room":"r","meeting":"m","savedAt":NOW,"settings":{"width":-1}}"#,
             #"{"version":1,"room":"r","meeting":"m","savedAt":1}"#,
-        ])
-    func rubbish(text: String) async throws {
+        ], [true, false])
+    func rubbish(text: String, isSealed: Bool) async throws {
         try await withNode { node in
             let text = text.replacing("NOW", with: "\(Int(Date().timeIntervalSinceReferenceDate))")
-            node.store.content.withLock { $0.states["r"] = Array(text.utf8) }
+            let bytes = Array(text.utf8)
+            node.store.content.withLock { $0.states["r"] = isSealed ? Self.seal.sealed(bytes, of: "r") : bytes }
             try await node.bridge.prepare("r")
             #expect(!node.conference.hasRoom("r") && !node.conference.hasRoom("other"))
             _ = try node.join("r", "Ann")
             #expect(await eventually { node.state(of: "r")?.seats.count == 1 })
+        }
+    }
+
+    @Test("what is stored of a room shows nothing of it, and is of use for this room with this secret only")
+    func sealed() async throws {
+        let a = Store("a")
+        try await withNode(a) { first in
+            _ = try first.join("r", "Ann")
+            var change = RoomSettingsChange()
+            change.pin = "4711"
+            try first.conference.updateRoom("r", change)
+            #expect(await eventually { first.state(of: "r")?.settings.pin == "4711" })
+            let bytes = try #require(a.content.withLock { $0.states["r"] })
+            for word in ["4711", "Ann", "seats"] { #expect(bytes.firstRange(of: Array(word.utf8)) == nil) }
+            let plain = try Self.seal.opened(bytes, of: "r")
+            #expect(plain.firstRange(of: Array("4711".utf8)) != nil)
+            let useless = [
+                plain, RoomSeal(secret: "another secret of 32 bytes, or so").sealed(plain, of: "r"),
+                Self.seal.sealed(plain, of: "s"),
+            ]
+            for other in useless {
+                let b = Store("b")
+                b.content.withLock { $0.states["r"] = other }
+                try await withNode(b) { second in
+                    try await second.bridge.prepare("r")
+                    #expect(!second.conference.hasRoom("r"))
+                }
+            }
         }
     }
 

@@ -359,8 +359,31 @@ import Testing
         store.own("room", by: "b")
         let answer = try await a.ask(path: "/api/rooms/room")
         #expect(answer.status == 503 && a.front.metrics.value(.http, .rubbish) == 1)
+
+        // Its rooms stay where they are; one that was placed there just now goes elsewhere.
+        store.change { $0.next = "b" }
+        let sdp = ("Content-Type", "application/sdp")
+        #expect(try await a.ask(.POST, "/whip/room", [sdp], body: "v=0\r\n").status == 503)
+        #expect(try await a.ask(.POST, "/whip/new", [sdp], body: "v=0\r\n").status == 201)
+        #expect(store.placed == ["new", "new again"] && a.front.metrics.value(.http, .rubbish) == 3)
         await a.stop()
         await b.stop()
+    }
+
+    @Test func `where no node understands this one, a new room is refused once by each`() async throws {
+        let store = FakeStore()
+        let a = try await TestNode("a", store)
+        var others: [TestNode] = []
+        for id in ["b", "c"] {
+            others.append(
+                try await TestNode(id, store) { $0.cluster.secret = "another secret of the nodes, 32 bytes" })
+        }
+        store.change { $0.next = "b" }
+        a.keeper.isFull.withLock { $0 = true }
+        let sdp = ("Content-Type", "application/sdp")
+        let answer = try await a.ask(.POST, "/whip/new", [sdp], body: "v=0\r\n")
+        #expect(answer.status == 503 && a.front.metrics.value(.http, .rubbish) == 2)
+        for node in [a] + others { await node.stop() }
     }
 
     @Test func `a forwarded request is never local, and its own proxies count for nothing`() async throws {

@@ -159,6 +159,21 @@ import Testing
         await b.stop()
     }
 
+    @Test func `a new room goes to another node than one that understands nothing`() async throws {
+        let (store, a, b) = try await TestNode.nodes()
+        let strange = try await StrangeNode("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        b.directory.listens(at: strange.url)
+        store.change { $0.next = "b" }
+        let client = try await socket(a)
+        await client.send(join("new"))
+        #expect(await eventually { client.types() == ["joined"] }, "\(client.received)")
+        #expect(store.placed == ["new", "new again"])
+        client.end()
+        await strange.stop()
+        await a.stop()
+        await b.stop()
+    }
+
     @Test(arguments: [nil, "rubbish\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"])
     func `many clients of an owner that never answers are refused in a bounded time`(words: String?) async throws {
         let (store, a, b) = try await TestNode.nodes(timing: TestNode.quick)

@@ -36,6 +36,7 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     }
 
     private let conference: Conference
+    private let seal: RoomSeal
     private let logger: Logger
     private let whenNodeIsGone: @Sendable (NodeRecord) -> Void
     private let period: Duration
@@ -45,10 +46,11 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     ///   - period: see `ClusterBridge.period`; an argument for tests.
     ///   - nodeIsGone: what the endpoints do when a node is gone: the end of the pipes that lead there.
     init(
-        _ conference: Conference, logger: Logger, period: Duration = ClusterBridge.period,
+        _ conference: Conference, seal: RoomSeal, logger: Logger, period: Duration = ClusterBridge.period,
         nodeIsGone: @escaping @Sendable (NodeRecord) -> Void = { _ in }
     ) {
         self.conference = conference
+        self.seal = seal
         self.logger = logger
         self.period = period
         whenNodeIsGone = nodeIsGone
@@ -223,7 +225,7 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         }
         let known: RoomState
         do throws(BadRoomState) {
-            known = try RoomState(json: bytes)
+            known = try RoomState(json: seal.opened(bytes, of: room))
             guard known.room == room else { throw BadRoomState(description: "it is of another room") }
         } catch {
             refuse(room, "\(error)")
@@ -281,7 +283,11 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         }
         if !isNew { return }
         known.savedAt = saved
-        await directory.store(known.encoded(), of: room)
+        await directory.store(stored(known), of: room)
+    }
+
+    private func stored(_ known: RoomState) -> [UInt8] {
+        seal.sealed(known.encoded(limit: RoomState.maxBytes - RoomSeal.overhead), of: known.room)
     }
 
     private func release(_ room: String, _ directory: any ClusterDirectory) {
@@ -342,7 +348,7 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         guard state.withLock({ $0.moving.insert(room).inserted }), let known = conference.state(of: room) else {
             return
         }
-        await directory.store(known.encoded(), of: room)
+        await directory.store(stored(known), of: room)
         do {
             let owner = try await directory.move(room)
             logger.notice("room moves", metadata: ["room": "\(room)", "node": "\(owner.node.id)"])
