@@ -26,7 +26,7 @@ from support.webrtc_demo_client import DemoPeer
 RAW_TCP = 9000
 CLUSTER = {"doors": {"rawTCP": f"0.0.0.0:{RAW_TCP}"}}
 
-pytestmark = pytest.mark.usefixtures("good_line")
+pytestmark = [pytest.mark.patient, pytest.mark.usefixtures("good_line")]
 SDP, FRAGMENT = {"Content-Type": "application/sdp"}, {"Content-Type": "application/trickle-ice-sdpfrag"}
 
 

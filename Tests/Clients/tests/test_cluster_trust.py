@@ -15,6 +15,8 @@ from support.members import join_without_media
 from support.server import PROGRAM, Endpoint
 from support.tokens import token
 
+pytestmark = pytest.mark.patient
+
 # No administrator's token: who comes from the machine itself is the administrator. The usual five joins a second of one address.
 LIMIT = 4
 CLUSTER = {"rooms": {"emptyTimeout": "1s"}, "auth": {"adminToken": ""}, "limits": {"joinsPerSecondPerAddress": 5, "rooms": LIMIT, "roomsPerAddress": LIMIT}}

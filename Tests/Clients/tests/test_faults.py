@@ -22,6 +22,8 @@ from support.server import Server
 from support.signalling import ask, connect
 from support.tokens import ADMIN, SECRET, token
 
+pytestmark = pytest.mark.patient
+
 call = pytest.mark.usefixtures("needs_address", "good_line")
 
 

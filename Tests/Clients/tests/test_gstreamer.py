@@ -13,6 +13,8 @@ from support.aiortc_peer import AiortcPeer
 from support.media import COLOURS, TONES, colour_at, nearest_colour, tone_level
 from support.people import eventually
 
+pytestmark = pytest.mark.patient
+
 PROGRAM = CLIENTS / "support" / "gstreamer_peer.py"
 
 

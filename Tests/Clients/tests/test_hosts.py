@@ -13,6 +13,8 @@ from support.media import TONES
 from support.people import BrowserPeer, PythonPeer, eventually, goes_on, page_url
 from support.signalling import ask, connect, read
 
+pytestmark = pytest.mark.patient
+
 
 def requests(other):
     """Every request of a moderator, which would concern `other`."""

@@ -18,6 +18,8 @@ from support.server import PROGRAM, ROOT, Server
 from support.signalling import ask
 from support.tokens import ADMIN, SECRET, token
 
+pytestmark = pytest.mark.patient
+
 call = pytest.mark.usefixtures("needs_address", "good_line")
 
 

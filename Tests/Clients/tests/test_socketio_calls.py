@@ -18,6 +18,8 @@ from support.server import SMALL, Server
 from support.socketio_client import Raw, SocketIOPeer, account, post_form
 from support.tokens import ADMIN, SECRET, token
 
+pytestmark = pytest.mark.patient
+
 CANVAS = (int(SMALL["TESSERA_ROOMS_WIDTH"]), int(SMALL["TESSERA_ROOMS_HEIGHT"]))
 # A JPEG by its first bytes, and a megabyte of anything.
 PICTURE = b"\xff\xd8\xff\xe0" + random.Random(1).randbytes(1 << 20)
