@@ -36,7 +36,7 @@ final class ClusterMember: Sendable {
         do throws(ClusterFault) {
             let record = try NodeRecord(settings: settings, version: Gateway.version)
             let tokens = NodeToken(secret: settings.secret, node: record.id)
-            peers = try HTTPPeerQueries(settings.tls) { _ in [(NodeHeaders.token, tokens.make())] }
+            peers = try HTTPPeerQueries(settings.tls) { [(NodeHeaders.token, tokens.make(for: $0.id))] }
             node = try ClusterNode(
                 settings: settings, record: record, host: NodeHost(bridge: bridge, front: late), peers: peers,
                 logger: logger)

@@ -105,7 +105,7 @@ final class ClusterFront: FamilyCluster {
             request.headers.add(name: field.name.rawName, value: field.value)
         }
         let own = NodeHeaders(client: asked.source.client, address: asked.publicAddress, owner: owner)
-        for field in own.fields(tokens.make()) { request.headers.add(name: field.name, value: field.value) }
+        for field in own.fields(tokens.make(for: node.id)) { request.headers.add(name: field.name, value: field.value) }
         return request
     }
 

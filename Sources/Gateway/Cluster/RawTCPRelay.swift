@@ -77,7 +77,9 @@ struct RawTCPRelay: Sendable {
         let own = NodeHeaders(
             client: client.address, address: PublicAddress(isSecure: false, authority: "localhost"), owner: owner,
             room: room)
-        for field in own.fields(front.tokens.make()) { headers.add(name: field.name, value: field.value) }
+        for field in own.fields(front.tokens.make(for: owner.node.id)) {
+            headers.add(name: field.name, value: field.value)
+        }
         if let segment { headers.add(name: NodeHeaders.segment, value: String(segment)) }
         let pipe = SocketPipe(
             to: owner.node, uri: NodeBytes.path, headers: headers, maxFrameBytes: Self.maxMessageBytes,

@@ -84,7 +84,9 @@ final class SocketPipe: Sendable {
         headers.add(name: "Host", value: handshake.headers.first(name: "host") ?? "localhost")
         for (name, value) in handshake.headers where NodeHeaders.passes(name) { headers.add(name: name, value: value) }
         let own = NodeHeaders(client: handshake.remote, address: handshake.address, owner: owner, room: room)
-        for field in own.fields(front.tokens.make()) { headers.add(name: field.name, value: field.value) }
+        for field in own.fields(front.tokens.make(for: owner.node.id)) {
+            headers.add(name: field.name, value: field.value)
+        }
         self.init(
             to: owner.node, uri: handshake.uri, headers: headers,
             maxFrameBytes: max(1 << 20, limit.maxMessageBytes, limit.maxOutboxBytes), front: front, kind: kind)

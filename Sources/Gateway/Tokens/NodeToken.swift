@@ -1,13 +1,12 @@
 import Foundation
 
 /// The tokens by which nodes of one cluster prove themselves to each other: JWT with HS256 (RFC 7519) by
-/// `cluster.secret`, for the audience `node`, which lives for half a minute.
+/// `cluster.secret` for one node, which lives for half a minute. Another node that gets it can do nothing with it.
 struct NodeToken: Sendable {
     /// The life of a token. The clocks of two nodes may differ by as much.
     static let life: TimeInterval = 30
     /// The furthest end of a token that is taken: no node makes one that lives longer.
     private static let furthestEnd: TimeInterval = life * 2
-    private static let audience = "node"
     private static let maxBytes = 1024
 
     private struct Claims: Decodable {
@@ -25,19 +24,23 @@ struct NodeToken: Sendable {
         self.node = node
     }
 
-    func make(at now: Date = .now) -> String {
+    /// The audience of tokens for a node.
+    private static func audience(_ node: String) -> String { "node:" + node }
+
+    /// - Parameter other: the id of the node that is to verify the token.
+    func make(for other: String, at now: Date = .now) -> String {
         let claims: JSONValue = [
-            "aud": .string(Self.audience), "iss": .string(node),
+            "aud": .string(Self.audience(other)), "iss": .string(node),
             "exp": .integer(Int(now.timeIntervalSince1970 + Self.life)),
         ]
         return signature.token(Data(claims.bytes))
     }
 
-    /// The id of the node that made a token; nil for any token that is not valid now.
+    /// The id of the node that made a token for this one; nil for any token that is not valid now.
     func verify(_ token: String, at now: Date = .now) -> String? {
         guard let payload = signature.claims(in: token, maxBytes: Self.maxBytes),
             let claims = try? JSONDecoder().decode(Claims.self, from: payload),
-            claims.aud == Self.audience
+            claims.aud == Self.audience(node)
         else { return nil }
         let left = claims.exp - now.timeIntervalSince1970
         return left > 0 && left <= Self.furthestEnd ? claims.iss : nil

@@ -28,9 +28,9 @@ def merged(base, more):
     return base | {key: merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value for key, value in more.items()}
 
 
-def proof(secret=SECRET, seconds=20, **claims):
-    """What a node proves itself by to another."""
-    return token({"aud": "node", "iss": "n1", "exp": int(time.time()) + seconds} | claims, secret)
+def proof(node, secret=SECRET, seconds=20, **claims):
+    """What another node proves itself by to this one."""
+    return token({"aud": f"node:{node}", "iss": "n1", "exp": int(time.time()) + seconds} | claims, secret)
 
 
 class Node(Program):
@@ -82,7 +82,7 @@ class Node(Program):
     def own_rooms(self):
         """The rooms that it runs itself, asked at its internal listener from its own machine: it may be cut off."""
         answer = self.machine.run(
-            "curl", "-s", "-m", "2", "-H", f"Tessera-Cluster: {proof()}", f"http://{self.machine.internal}:{INTERNAL_PORT}/api/rooms")
+            "curl", "-s", "-m", "2", "-H", f"Tessera-Cluster: {proof(self.name)}", f"http://{self.machine.internal}:{INTERNAL_PORT}/api/rooms")
         return [room["id"] for room in json.loads(answer)]
 
     def metric(self, name, **labels):

@@ -33,7 +33,7 @@ def internal(machine, context=None):
     """The answer of a node's internal listener to one who knows the secret."""
     with socket.create_connection((machine.internal, INTERNAL_PORT), 5) as plain:
         there = context.wrap_socket(plain, server_hostname=machine.internal) if context else plain
-        there.sendall(f"GET /cluster/alive HTTP/1.1\r\nHost: x\r\nTessera-Cluster: {proof()}\r\nConnection: close\r\n\r\n".encode())
+        there.sendall(f"GET /cluster/alive HTTP/1.1\r\nHost: x\r\nTessera-Cluster: {proof(machine.name)}\r\nConnection: close\r\n\r\n".encode())
         there.settimeout(5)
         return there.recv(4096)
 

@@ -38,10 +38,10 @@ def internal(node, method, path, headers=None, body=None):
 def test_foreign_requests_to_the_internal_port_are_refused(cluster):
     node = cluster.nodes["n1"]
     wrong = {
-        "none": {}, "rubbish": {"Tessera-Cluster": "rubbish"}, "secret": {"Tessera-Cluster": proof("another secret")},
-        "audience": {"Tessera-Cluster": proof(aud="seat")}, "expired": {"Tessera-Cluster": proof(seconds=-60)},
-        "long": {"Tessera-Cluster": proof(seconds=86400)}, "admin": {"Authorization": f"Bearer {ADMIN}"},
-        "algorithm": {"Tessera-Cluster": token({"aud": "node", "iss": "n2", "exp": int(time.time()) + 20}, "", "none")},
+        "none": {}, "rubbish": {"Tessera-Cluster": "rubbish"}, "secret": {"Tessera-Cluster": proof("n1", "another secret")},
+        "audience": {"Tessera-Cluster": proof("n1", aud="seat")}, "node": {"Tessera-Cluster": proof("n2")}, "expired": {"Tessera-Cluster": proof("n1", seconds=-60)},
+        "long": {"Tessera-Cluster": proof("n1", seconds=86400)}, "admin": {"Authorization": f"Bearer {ADMIN}"},
+        "algorithm": {"Tessera-Cluster": token({"aud": "node:n1", "iss": "n2", "exp": int(time.time()) + 20}, "", "none")},
     }
     for why, headers in wrong.items():
         for method, path in (("GET", "/cluster/alive"), ("GET", "/api/rooms"), ("PUT", "/api/rooms/x"), ("GET", "/"), ("POST", "/whip/x")):
@@ -53,11 +53,11 @@ def test_foreign_requests_to_the_internal_port_are_refused(cluster):
                 await websockets.connect(f"ws://{node.machine.internal}:{INTERNAL_PORT}/signal", additional_headers=headers, open_timeout=5)
             return refusal.value.response.status_code
         assert asyncio.run(signal()) == 401, why
-    status, _, body = internal(node, "GET", "/cluster/alive", {"Tessera-Cluster": proof()})
+    status, _, body = internal(node, "GET", "/cluster/alive", {"Tessera-Cluster": proof("n1")})
     assert status == 200 and json.loads(body)["node"] == "n1", (status, body)
     assert json.loads(body)["standing"] == "sure"
     # The public port knows nothing of it.
-    assert node.endpoint.request("GET", "/cluster/alive", headers={"Tessera-Cluster": proof()})[0] == 404
+    assert node.endpoint.request("GET", "/cluster/alive", headers={"Tessera-Cluster": proof("n1")})[0] == 404
 
 
 def curl(machine, method, url, body="{}"):

@@ -11,8 +11,9 @@ import Testing
 
 /// Requests between two or three nodes, over loopback.
 @Suite struct ClusterProxyTests {
-    private func token(_ node: String = "b") -> (String, String) {
-        (NodeHeaders.token, NodeToken(secret: TestNode.secret, node: node).make())
+    /// A token of a node for another one.
+    private func token(_ node: String = "b", for other: String = "b") -> (String, String) {
+        (NodeHeaders.token, NodeToken(secret: TestNode.secret, node: node).make(for: other))
     }
 
     private static let admin = ("Authorization", "Bearer the administrator")
@@ -333,11 +334,11 @@ import Testing
 
     @Test func `strangers get 401 at the internal port, before any work`() async throws {
         let (_, a, b) = try await TestNode.nodes()
-        let other = NodeToken(secret: "another secret of the nodes, 32 bytes", node: "b").make()
-        let old = NodeToken(secret: TestNode.secret, node: "b").make(at: .now - 60)
+        let other = NodeToken(secret: "another secret of the nodes, 32 bytes", node: "b").make(for: "b")
+        let old = NodeToken(secret: TestNode.secret, node: "b").make(for: "b", at: .now - 60)
         for bad: [(String, String)] in [
             [], [(NodeHeaders.token, "")], [(NodeHeaders.token, "nonsense")], [(NodeHeaders.token, other)],
-            [(NodeHeaders.token, old)], [("Authorization", "Bearer " + token().1)],
+            [(NodeHeaders.token, old)], [token("a", for: "c")], [("Authorization", "Bearer " + token().1)],
         ] {
             for path in ["/api/rooms", "/healthz", "/", "/cluster/alive", "/nowhere"] {
                 let answer = try await b.ask(.GET, path, bad, internally: true)

@@ -21,7 +21,7 @@ enum NodeBodies {
         "nodetoken", covers: "nodes' tokens, resume tickets and headers", limits: WorkLimits(perByte: .microseconds(8)),
         maximumLength: 16_384,
         words: [
-            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.", ".", "\"aud\":\"node\"", "\"aud\":\"seat\"", "\"exp\":", "1e308",
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.", ".", "\"aud\":\"node:a\"", "\"aud\":\"seat\"", "\"exp\":", "1e308",
             "\"iat\":", "\"role\":\"moderator\"", "https://", "[::1]", "%C3%9F", "\u{0301}",
         ],
         seeds: {
@@ -29,8 +29,8 @@ enum NodeBodies {
             let seat =
                 #"{"aud":"seat","room":"r","id":"a","name":"Ann","role":"moderator","native":true,"proven":false,"meeting":"m","iat":1800000000,"exp":1800003600,"jti":"x"}"#
             return [
-                NodeToken(secret: secret, node: "a").make(at: now), signature.token(Data(seat.utf8)),
-                #"{"aud":"node","iss":"b","exp":1800000030}"#, seat, "https://meet.example:8443", "203.0.113.5",
+                NodeToken(secret: secret, node: "a").make(for: "a", at: now), signature.token(Data(seat.utf8)),
+                #"{"aud":"node:a","iss":"b","exp":1800000030}"#, seat, "https://meet.example:8443", "203.0.113.5",
             ].map { Array($0.utf8) }
         }
     ) { input, work in
@@ -53,7 +53,7 @@ enum NodeBodies {
             fatalError("nodetoken: a token of another secret")
         }
         let gate = NodeGate(tokens: NodeToken(secret: secret, node: "b"))
-        let token = mine.make()
+        let token = mine.make(for: "b")
         if gate.source({ $0 == NodeHeaders.token ? token : text })?.isLocalAdministrator ?? false {
             fatalError("nodetoken: a node that is this machine's administrator")
         }
