@@ -14,8 +14,6 @@ from support.members import ask, kept, later, wall
 from support.server import PROGRAM
 
 pytestmark = pytest.mark.patient
-# The others show what `front` shows, where the page comes by the owner and the callers by other nodes: there is no time for all.
-KINDS = ["kill", "front", *(pytest.param(kind, marks=pytest.mark.quiet) for kind in ("cut", "leader"))]
 
 
 def limit(kind):
@@ -44,7 +42,7 @@ async def furnish(cluster, call):
     return recording
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DEATHS)
 def test_everybody_is_back_in_one_room_with_all_they_had(cluster, kind):
     death = DEATHS[kind]
 

@@ -135,9 +135,7 @@ def test_a_node_that_is_alone_is_not_ready_and_its_people_meet_the_others(cluste
     asyncio.run(asyncio.wait_for(run(), 240))
 
 
-@pytest.mark.quiet
 def test_a_frozen_owner_gives_its_room_up_when_it_wakes(cluster):
-    """Not beside other tests only because there is no time: the node that is alone shows the same."""
     async def run():
         async with LightCall(cluster, "frozen") as call:
             await call.start("others", callers=1)
@@ -159,9 +157,7 @@ def test_a_frozen_owner_gives_its_room_up_when_it_wakes(cluster):
     asyncio.run(asyncio.wait_for(run(), 180))
 
 
-@pytest.mark.quiet
 def test_a_frozen_leader_of_etcd_and_a_lost_key_of_a_node_end_no_call(cluster):
-    """Not beside other tests only because it waits for four leases."""
     async def run():
         async with LightCall(cluster, "leader") as call:
             await call.start()
