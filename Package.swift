@@ -213,8 +213,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Tests/Benchmarks/Bench", swiftSettings: strict),
         .testTarget(
-            name: "ScenariosTests", dependencies: ["Scenarios", "RoomMedia"], path: "Tests/Benchmarks/ScenariosTests",
-            swiftSettings: strict),
+            name: "ScenariosTests", dependencies: ["TestSupport", "Scenarios", "RoomMedia"],
+            path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
         .testTarget(
             name: "BenchTests", dependencies: ["Bench", "Recording", "Simulation"], path: "Tests/Benchmarks/BenchTests",
             swiftSettings: strict),
