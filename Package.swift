@@ -67,7 +67,7 @@ let package = Package(
         // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's
         // platforms.
         .target(name: "Sockets", dependencies: ["Basics", "Threads", "CSockets"], swiftSettings: strict),
-        .target(name: "Peer", dependencies: ["Basics", "COpenSSL"], swiftSettings: strict),
+        .target(name: "Peer", dependencies: ["Basics", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
         .target(
             name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict

@@ -27,6 +27,8 @@ public final class DTLSIdentity: @unchecked Sendable {
 
     private init(_ kind: Key) throws(DTLSError) {
         ERR_clear_error()
+        // Before a call needs it: it takes some milliseconds, and whoever starts the program sees why it cannot.
+        guard SRTPLibrary.isStarted else { throw DTLSError("starting libsrtp2 and NSS (libnss3) below it") }
         guard let key = kind == .p256 ? ossl_generate_p256() : ossl_generate_rsa(2048) else {
             throw DTLSError("making a key")
         }
