@@ -142,6 +142,9 @@ static const unsigned char watch_html[] = {
 static const unsigned char watch_js[] = {
 #embed "../Gateway/Web/watch.js"
 };
+static const unsigned char sending_state_js[] = {
+#embed "../Gateway/Web/sending-state.js"
+};
 static const unsigned char words_de_json[] = {
 #embed "../Gateway/Web/words.de.json"
 };
@@ -186,6 +189,7 @@ static const struct web_asset assets[] = {
     ASSET("roster.js", roster_js),
     ASSET("self.js", self_js),
     ASSET("sending.js", sending_js),
+    ASSET("sending-state.js", sending_state_js),
     ASSET("settings.js", settings_js),
     ASSET("show.js", show_js),
     ASSET("side.js", side_js),

@@ -18,7 +18,8 @@ const ALL_ARE_BACK = 15_000, LONGEST_MOVE = 120;
 const LINGER = 1500;
 
 /// Events, `detail` in brackets:
-/// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user; `delayed` (seconds): the
+/// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
+///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `streaming`, `room` (settings), `waitingPeople`, `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
@@ -76,7 +77,7 @@ export class Call extends EventTarget {
   get me() { return this.people.find(this.id); }
   get isModerator() { return this.role === 'moderator'; }
   /// Whether nothing is sent, since the room is recorded and the user has not answered `consent`.
-  get isHeld() { return this.sending.held !== null; }
+  get isHeld() { return this.sending.isHeld; }
   get isViewer() { return this.role === 'viewer'; }
   /// With a token only moderators and presenters record.
   get mayRecord() { return this.signalling.join.token ? ['moderator', 'presenter'].includes(this.role) : !this.isViewer; }
@@ -115,7 +116,7 @@ export class Call extends EventTarget {
     };
     this.hear(this.signalling);
     const { signal } = this.listeners;
-    this.sending.addEventListener('changed', () => { this.sendState(); this.emit('changed'); }, { signal });
+    this.sending.addEventListener('changed', () => { if (this.connection) this.sendState(); this.emit('changed'); }, { signal });
     this.sending.addEventListener('sharing', () => this.sendPresent(), { signal });
     this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
@@ -151,8 +152,9 @@ export class Call extends EventTarget {
     if (message.isSameSeat && !message.resumed && this.connection) this.restorePicture(message, this.signalling);
     this.welcomed(message);
     this.emit('connection', 'connected');
-    const isNew = !this.connection;
-    this.begun = !message.resumed || isNew ? this.begin(message, isNew) : this.goOn(message);
+    const isNew = !this.hasBeenIn;
+    this.hasBeenIn = true;
+    this.begun = !message.resumed || !this.connection ? this.begin(message, isNew) : this.goOn(message);
     await this.begun;
     if (this.hasMoved) this.emit('moved', { isSeamless: false });
     this.hasMoved = false;
@@ -174,12 +176,13 @@ export class Call extends EventTarget {
 
   /// A new seat, and with it a new connection.
   async begin(message, isNew) {
-    // The audience has nothing to send until it comes on stage, and then chooses when.
-    if (this.isViewer) await this.sending.close();
     const mustAsk = isNew && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord || message.preRoll || message.streaming);
-    if (mustAsk) this.sending.hold();
+    // The audience has nothing to send until it comes on stage, and then chooses when.
+    await this.sending.enter({ isHeld: mustAsk, isAudience: this.isViewer });
     this.connect(message.iceServers ?? []);
     if (isNew) this.emit('entered', message.room);
+    else if (this.isWaiting) this.emit('admitted', message.room);
+    this.isWaiting = false;
     this.emit('seat');
     if (mustAsk) this.emit('consent');
     this.history(message, true);
@@ -228,8 +231,8 @@ export class Call extends EventTarget {
 
   /// A connection that sends what the user sends. What comes by it is shown once it is that of the call.
   makeConnection(signalling, iceServers) {
-    const { sentAudio, cameraTrack, screen } = this.sending;
-    const connection = new Connection(signalling, iceServers, { audio: sentAudio, video: cameraTrack, screen });
+    const { sentAudio, sentVideo, screen } = this.sending;
+    const connection = new Connection(signalling, iceServers, { audio: sentAudio, video: sentVideo, screen });
     if (this.data !== 'full') connection.saveData(this.data);
     connection.addEventListener('remote', () => this.showTracks(connection));
     connection.addEventListener('state', ({ detail }) => {
@@ -355,15 +358,15 @@ export class Call extends EventTarget {
       this.changeOver(this.successor);
       return this.emit('connection', 'moving');
     }
-    if (this.connection) return this.emit('connection', attempt > 1 ? 'lost' : hasMoved ? 'moving' : 'reconnecting');
     if (this.isWaiting) return;
+    if (this.connection) return this.emit('connection', attempt > 1 ? 'lost' : hasMoved ? 'moving' : 'reconnecting');
     if (wait && attempt <= PATIENCE) return this.emit('delayed', Math.ceil(wait));
     this.refuse({ code: wait ? 'busy' : 'unreachable' });
   }
 
   failed(message) {
-    if (!this.connection) this.refuse(message);
-    else if (message.fatal) this.end(message.code, message.message);
+    if (!this.hasBeenIn) this.refuse(message);
+    else if (message.fatal || this.isWaiting) this.end(message.code, message.message);
     else if (this.askedView && ['too_fast', 'overloaded'].includes(message.code)) {
       this.askedView = null;
       this.emit('viewRefused', message);
@@ -374,6 +377,7 @@ export class Call extends EventTarget {
   refuse({ code, message }) {
     this.listeners.abort();
     this.signalling.close();
+    this.sending.refused();
     this.emit('refused', { code, message });
   }
 
@@ -453,6 +457,10 @@ export class Call extends EventTarget {
       return this.emit('waitingPeople');
     }
     this.isWaiting = true;
+    clearInterval(this.timer);
+    this.connection?.close();
+    this.connection = null;
+    this.sending.wait();
     this.emit('waiting');
   }
 
@@ -467,7 +475,7 @@ export class Call extends EventTarget {
     const wasViewer = this.isViewer;
     this.role = role;
     if (role !== 'moderator') this.waiting = [];
-    if (this.isViewer && !wasViewer) await this.sending.close();
+    if (this.isViewer !== wasViewer) await this.sending.sit(this.isViewer);
     this.emit('role', role);
   }
 
@@ -490,7 +498,7 @@ export class Call extends EventTarget {
   /// `data`: full; less: a small picture both ways; audio: no picture from the server, and the camera off.
   async saveData(data) {
     this.data = data;
-    if (data === 'audio' && this.sending.video) await this.sending.toggleVideo();
+    if (data === 'audio') await this.sending.setVideo(false);
     await this.connection?.saveData(data);
     this.emit('data');
   }

@@ -54,7 +54,7 @@ export function bindPushToTalk(sending, isInCall) {
   addEventListener('keydown', event => {
     if (event.key !== ' ' || !isInCall() || event.target.closest?.('button, input, select, textarea, a, dialog, [role=tab]')) return;
     event.preventDefault();
-    if (event.repeat || isHeld || sending.audio) return;
+    if (event.repeat || isHeld || sending.shown.audio !== 'off') return;
     isHeld = true;
     sending.setAudio(true);
   });
