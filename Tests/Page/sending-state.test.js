@@ -5,6 +5,9 @@ import { test } from 'node:test';
 
 import { SendingState } from '../../Sources/Gateway/Web/sending-state.js';
 
+/** @typedef {import('../../Sources/Gateway/Web/sending-state.js').Kind} Kind */
+/** @type {Kind[]} */
+const KINDS = ['audio', 'video'];
 const OFF = { audio: false, video: false }, BOTH = { audio: true, video: true };
 
 /// A user whose devices open when the test says so.
@@ -50,7 +53,7 @@ class User {
   says(audio, video, told) {
     assert.deepEqual({ audio: this.state.shown('audio'), video: this.state.shown('video') }, { audio, video });
     assert.deepEqual(this.state.told, told);
-    for (const kind of ['audio', 'video']) {
+    for (const kind of KINDS) {
       // The invariant of all of this: what is said is what leaves.
       const leaves = this.state.isCarried(kind) && this.state.isEnabled(kind) && this.tracks[kind] === 1;
       assert.equal(told[kind], leaves, `${kind} leaves: ${leaves}`);
@@ -324,7 +327,7 @@ test('after a call the next one begins with what the lobby opens', () => {
 test('in a thousand random orders the page says what leaves', () => {
   let seed = 22;
   const random = below => { seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648; return Math.floor(seed / 65_536) % below; };
-  const kind = () => ['audio', 'video'][random(2)];
+  const kind = () => KINDS[random(2)];
   const any = list => list[random(list.length)];
   for (let round = 0; round < 1000; round += 1) {
     const user = User.inLobby({ camera: any(['', 'none']), microphone: any(['', 'none']) });
@@ -340,7 +343,7 @@ test('in a thousand random orders the page says what leaves', () => {
       any(events)();
       user.says(state.shown('audio'), state.shown('video'), state.told);
       // What nobody waits for is not shown as opening.
-      for (const one of ['audio', 'video']) assert.ok(state.shown(one) !== 'opening' || user.openings[one].length);
+      for (const one of KINDS) assert.ok(state.shown(one) !== 'opening' || user.openings[one].length);
     }
   }
 });

@@ -6,6 +6,7 @@ import { t } from '/assets/words.js';
 const $ = id => document.getElementById(id);
 
 /// Shows the buttons that the user's role allows, and what they have switched on.
+/** @param {import('./call.js').Call} call */
 export function showControls(call) {
   const { hand, screen, shown } = call.sending;
   for (const id of ['toggle-audio', 'toggle-video', 'toggle-screen']) $(id).hidden = call.isViewer;

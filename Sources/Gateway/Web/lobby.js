@@ -10,6 +10,7 @@ const $ = id => document.getElementById(id);
 
 export class Lobby {
   /// `join` is called with a room, a name, a PIN, and whether the user was told that the room is recorded.
+  /** @param {import('./sending.js').Sending} sending @param {(room: string, name: string, pin: string, isTold: boolean) => void} join */
   constructor(sending, join) {
     this.sending = sending;
     this.join = join;

@@ -31,7 +31,9 @@ translate(document);
 document.body.classList.toggle('embedded', address.isEmbedded);
 const sending = new Sending();
 const lobby = new Lobby(sending, join);
-let call = null, shown = null;
+/** @type {Call | null} */
+let call = null;
+let shown = null;
 
 function show(page) {
   for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== page;
