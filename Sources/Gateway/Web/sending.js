@@ -81,8 +81,8 @@ export class Sending extends EventTarget {
 
   /// The user comes into the audience, or leaves it.
   async sit(isAudience) {
-    if (isAudience && this.screen) await this.stopScreen();
-    await this.act(this.state.sit(isAudience));
+    const actions = this.state.sit(isAudience);
+    await Promise.all([this.act(actions), isAudience ? this.stopScreen() : null]);
   }
 
   /// Sends silence and black pictures until `release`.
@@ -141,7 +141,7 @@ export class Sending extends EventTarget {
       else if (action.type === 'stop') this.remove(action.kind);
       else this.emit('problem', action.problem);
     }
-    await this.follow();
+    const following = this.follow();
     for (const { kind, attempt, id, facing } of openings) {
       // Another choice may have come meanwhile.
       if (!this.state.isOpening(kind, attempt)) continue;
@@ -151,6 +151,7 @@ export class Sending extends EventTarget {
       const problem = opened.problems[0] ?? { code: 'failed', device: DEVICES[kind] };
       await this.act(track ? this.state.opened(kind, attempt) : this.state.failed(kind, attempt, problem), track);
     }
+    await following;
     return problems;
   }
 

@@ -58,6 +58,8 @@ def label(button):
 
 async def leaves(page, seconds=1.6):
     """What leaves the page meanwhile: bytes, energy of the microphone (the fake one beeps once a second), pictures."""
+    # What was on its way has left.
+    await asyncio.sleep(0.3)
     before = await page.evaluate(SENT)
     await asyncio.sleep(seconds)
     return [now - then for now, then in zip(await page.evaluate(SENT), before)]
