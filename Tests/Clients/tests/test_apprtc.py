@@ -88,8 +88,8 @@ def test_the_web_app_leaves_in_every_way(server, pages):
         ada = await PythonPeer(await AiortcPeer(server, "ways", "Ada", "red", TONES[0]).join()).joined()
         browsers = []
 
-        async def page(name, colour, tone):
-            opened = await AppRTCPage.open(pages, server, "ways", name, colour, tone)
+        async def page(name, colour, tone, apart=False):
+            opened = await AppRTCPage.open(pages, server, "ways", name, colour, tone, apart=apart)
             browsers.append(opened.browser)
             return await opened.joined()
 
@@ -103,7 +103,7 @@ def test_the_web_app_leaves_in_every_way(server, pages):
             assert await alice.faults() == []
 
             # Reloaded: a new participant, and the old one does not stay for longer than the family's own ten seconds.
-            bob = await page("bob", "blue", TONES[2])
+            bob = await page("bob", "blue", TONES[2], apart=True)
             old = bob.id
             await bob.browser.call("Page.reload")
             start = time.monotonic()
