@@ -1,10 +1,10 @@
-"""Lanes: several processes of pytest that share out the modules of one run, so that two cores are kept busy by tests that wait and tests that work.
+"""Lanes: several processes of pytest that share out the tests of one run, so that two cores are kept busy by tests that wait and tests that work.
 
 Each process is a lane, in a network of its own (`in_namespace.sh`), and is given the same arguments. `CLIENT_LANES` names the folder in which they
 agree on who runs what; without it one process runs everything, in the order of the files. `lanes.sh` starts them.
 
-A lane takes a whole module, so that what a module's tests share starts once; a module with marks of two kinds is two. It takes the longest
-that is left, by the seconds of the run before, which stay in the folder. Three rules say what may run beside what:
+A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. It takes the longest that
+is left, by the seconds of the run before, which stay in the folder. Three rules say what may run beside what:
 
 - `alone`: nothing else runs. These come first.
 - no mark: the test encodes, decodes or drives browsers. There are no more of these at a time than the machine has cores.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-# What a module counts as that no run has measured.
+# What a test counts as that no run has measured.
 SECONDS_PER_TEST = 5
 
 
@@ -28,11 +28,19 @@ def kind(item):
     return next((mark for mark in ("alone", "patient") if item.get_closest_marker(mark)), "working")
 
 
+def module(item):
+    return item.nodeid.split("::")[0]
+
+
+def shares_fixture(item):
+    return any(definitions[-1].scope in ("module", "class", "package") for definitions in item._fixtureinfo.name2fixturedefs.values())
+
+
 def shares(items):
-    """The tests by what a lane takes at a time: (module, kind)."""
+    """What a lane takes at a time, by its name: the test's or the module's, and its kind."""
     found = {}
     for item in items:
-        found.setdefault(f"{item.nodeid.split('::')[0]} {kind(item)}", []).append(item)
+        found.setdefault(f"{module(item) if shares_fixture(item) else item.nodeid} {kind(item)}", []).append(item)
     return found
 
 
@@ -131,7 +139,7 @@ def pytest_runtestloop(session):
 
 def run(session, items):
     # What the module shares ends with its last test, and what the session shares does not: for that the next test is one of another module.
-    elsewhere = next((item for item in session.items if item.nodeid.split("::")[0] != items[0].nodeid.split("::")[0]), None)
+    elsewhere = next((item for item in session.items if module(item) != module(items[0])), None)
     for index, item in enumerate(items):
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=items[index + 1] if index + 1 < len(items) else elsewhere)
         if session.shouldfail:

@@ -71,7 +71,7 @@ def test_lanes_run_every_test_once_with_what_a_module_shares_and_remember_the_se
     assert not [each for each in ran if each is not alone and each[1] < alone[2] and alone[1] < each[2]], "something ran beside it"
     assert len((tmp_path / "notes.shared").read_text().splitlines()) == 3
     history = json.loads((agreed / "seconds.json").read_text())
-    assert set(history) == {"test_one.py working", "test_two.py working", "test_three.py working", "test_four.py alone"}
+    assert set(history) == {"test_one.py working", "test_two.py working", "test_three.py working", "test_four.py::test_alone alone"}
     assert all(0.4 < seconds < 30 for seconds in history.values()), history
 
 
