@@ -1,5 +1,4 @@
 import Basics
-import Conference
 import Foundation
 import Fuzzing
 import NIOCore
@@ -7,6 +6,7 @@ import NIOEmbedded
 import NIOWebSocket
 
 @testable import Cluster
+@testable import Conference
 @testable import Gateway
 
 /// What other nodes send, or whoever reaches the internal listener.

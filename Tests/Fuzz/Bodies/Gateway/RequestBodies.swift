@@ -1,8 +1,8 @@
 import Basics
-import Conference
 import Foundation
 import Fuzzing
 
+@testable import Conference
 @testable import Gateway
 
 /// The parts of a request other than its body: its headers, its path, and the headers of a proxy.
