@@ -15,15 +15,14 @@ function joined(fields = {}, id = 'p1') {
   };
 }
 
+/** @type {Call | null} */
+let last = null;
+
 /// A user who joins with devices that take so long to open.
 class User {
-  /** @type {User | null} */
-  static last = null;
-
   constructor(delay, options = {}) {
     // The one of the test before.
-    if (User.last) User.last.call.leave();
-    User.last = this;
+    last?.leave();
     devices.delay = delay;
     sockets.length = connections.length = 0;
     this.events = [];
@@ -31,6 +30,7 @@ class User {
     this.opening = this.sending.open({});
     this.sending.start();
     this.call = new Call(this.sending, { server: 'http://server', room: 'r', name: 'Ada', ...options });
+    last = this.call;
     for (const type of ['entered', 'waiting', 'admitted', 'refused', 'ended', 'consent', 'moving', 'moved', 'connection']) {
       this.call.addEventListener(type, ({ detail }) => this.events.push(type === 'connection' ? detail : type));
     }
