@@ -15,7 +15,7 @@ function joined(fields = {}, id = 'p1') {
   };
 }
 
-/** @type {Call | null} */
+/** @type {InstanceType<typeof Call> | null} */
 let last = null;
 
 /// A user who joins with devices that take so long to open.
