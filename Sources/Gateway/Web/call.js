@@ -212,6 +212,8 @@ export class Call extends EventTarget {
     this.settings = message.settings ?? {};
     this.room = message.room;
     this.role = message.you.role ?? this.role;
+    // The role may have changed while the socket was away.
+    if (this.connection && this.isViewer !== this.sending.state.isAudience) this.sending.sit(this.isViewer);
     this.preRoll = message.preRoll ?? 0;
     this.recordingChanged(message.recording, message.recordings);
     this.streamingChanged(message.streaming);
