@@ -56,11 +56,12 @@ let package = Package(
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
         .target(name: "CSockets"),
-        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift
-        // array literals, which cost the compiler a minute for 150 KB.
-        .target(name: "CWeb"),
-        // The shipped layouts, likewise.
+        // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
+
+        // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
+        .plugin(name: "PageBundle", capability: .buildTool()),
+        .target(name: "WebFiles", swiftSettings: strict, plugins: ["PageBundle"]),
 
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
@@ -112,7 +113,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster", "CWeb",
+                "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -193,6 +194,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster",
+                "WebFiles",
                 .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(name: "CallTests", dependencies: ["TestSupport", "Call", "Peer"], swiftSettings: strict),

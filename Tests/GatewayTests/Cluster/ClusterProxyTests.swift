@@ -18,6 +18,36 @@ import Testing
 
     private static let admin = ("Authorization", "Bearer the administrator")
 
+    // MARK: Files of pages
+
+    @Test func `a file of another version's page comes from a node that has it`() async throws {
+        let store = FakeStore()
+        let a = try await TestNode(
+            "a", store, assets: [.page("new"), .text("start.NEWNEWNE.js", "new", isHashed: true)])
+        let b = try await TestNode(
+            "b", store, assets: [.page("old"), .text("start.OLDOLDOL.js", "old", isHashed: true)])
+        let answer = try await a.ask(path: "/assets/start.OLDOLDOL.js")
+        #expect(answer.status == 200 && answer.body == "old")
+        #expect(answer.headers["cache-control"] == ["public, max-age=31536000, immutable"])
+        #expect(answer.headers["vary"] == ["Accept-Encoding"])
+        #expect(try await b.ask(path: "/assets/start.NEWNEWNE.js").body == "new", "either way")
+        #expect(try await a.ask(path: "/").body == "new", "the page is the node's own")
+        let missing = try await a.ask(path: "/assets/start.GONEGONE.js")
+        #expect(missing.status == 404 && missing.headers["cache-control"] == ["no-store"])
+        await b.stop()
+        #expect(try await a.ask(path: "/assets/start.OLDOLDOL.js").status == 404, "the node is gone")
+        await a.stop()
+    }
+
+    @Test func `who asks for many files that there are not asks this node alone`() async throws {
+        let (_, a, b) = try await TestNode.nodes()
+        for number in 0..<260 { #expect(try await a.ask(path: "/assets/\(number).js").status == 404) }
+        let asked = a.front.metrics.value(.http, .done)
+        #expect((200..<255).contains(asked), "\(asked)")
+        await a.stop()
+        await b.stop()
+    }
+
     // MARK: Rooms
 
     @Test func `a room is read from its owner, with the client's address and headers`() async throws {
