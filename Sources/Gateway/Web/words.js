@@ -10,7 +10,7 @@ const wanted = [new URLSearchParams(location.search).get('lang'), ...navigator.l
 export const language = wanted.map(tag => tag?.toLowerCase().split('-')[0]).find(tag => Object.hasOwn(FILES, tag)) ?? 'en';
 
 const answer = await fetch(FILES[language]);
-if (!answer.ok) tesseraReload();
+if (!answer.ok) window.tesseraReload();
 const words = await answer.json();
 const plural = new Intl.PluralRules(language);
 
