@@ -210,8 +210,8 @@ final class ClusterFront: FamilyCluster {
         .overloaded, "the room's node is gone, and no other one has the room yet: try again", retryAfter: .seconds(1))
 
     /// Whether the other nodes are asked for a page's file that this one does not have.
-    func maySearch(for client: IPAddress?) -> Bool {
-        searches.take(client?.clientPrefix ?? .v4(0), at: MonotonicClock.now()) == .zero
+    func maySearch(for client: IPAddress?, at now: Instant = MonotonicClock.now()) -> Bool {
+        searches.take(client?.clientPrefix ?? .v4(0), at: now) == .zero
     }
 
     /// The owner, and whether it was chosen by this call.

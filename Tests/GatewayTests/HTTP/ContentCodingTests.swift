@@ -5,8 +5,8 @@ import Testing
 @Suite struct ContentCodingTests {
     private static let all: [ContentCoding] = [.brotli, .gzip, .identity]
 
-    @Test(arguments: [
-        (nil, ContentCoding.identity),
+    private static let cases: [(String?, ContentCoding)] = [
+        (nil, .identity),
         ("", .identity),
         ("gzip, deflate, br, zstd", .brotli),
         ("gzip, deflate", .gzip),
@@ -27,7 +27,9 @@ import Testing
         // Weights that are none exclude.
         ("br;q=2, gzip", .gzip), ("br;q=nan, gzip", .gzip), ("br;q=-1, gzip", .gzip), ("br;q=, gzip", .gzip),
         (",,;;q=1,;", .identity),
-    ])
+    ]
+
+    @Test(arguments: cases)
     func `the coding with the highest weight is chosen`(accepted: String?, coding: ContentCoding) {
         #expect(ContentCoding.choose(accepted, of: Self.all) == coding)
     }

@@ -20,14 +20,16 @@ import WebFiles
         return try await host.ask(.get, path, headers, from: "203.0.113.9")
     }
 
-    @Test(arguments: [("gzip, br", "br", "\"d1-br\""), ("gzip", "gzip", "\"d1-gzip\""), ("zstd", nil, "\"d1\"")])
+    @Test(
+        arguments: [("gzip, br", "br", "\"d1-br\""), ("gzip", "gzip", "\"d1-gzip\""), ("zstd", nil, "\"d1\"")]
+            as [(String, String?, String)])
     func `a file is sent in a coding that the browser takes`(accepted: String, coding: String?, tag: String)
         async throws
     {
         let answer = try await ask("/assets/start.ABCDEFGH.js", [.acceptEncoding: accepted])
         #expect(answer.status == 200)
         #expect(answer.headers[.contentEncoding] == coding)
-        #expect(String(decoding: answer.body, as: UTF8.self) == coding ?? "as it is")
+        #expect(String(decoding: answer.body, as: UTF8.self) == (coding ?? "as it is"))
         #expect(answer.headers[.contentType] == "text/javascript; charset=utf-8", "of what is in it")
         #expect(answer.headers[.eTag] == tag, "each encoding has its own")
         #expect(answer.headers[.vary] == "Accept-Encoding")
