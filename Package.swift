@@ -51,11 +51,12 @@ let package = Package(
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
         .target(name: "CSockets"),
-        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift
-        // array literals, which cost the compiler a minute for 150 KB.
-        .target(name: "CWeb"),
-        // The shipped layouts, likewise.
+        // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
+
+        // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
+        .plugin(name: "PageBundle", capability: .buildTool()),
+        .target(name: "WebFiles", swiftSettings: strict, plugins: ["PageBundle"]),
 
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
@@ -110,7 +111,7 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "Basics", "Threads", "Cryptography", "Peer", "RoomMedia", "Recording", "Streaming", "Conference",
-                "Cluster", "CWeb",
+                "Cluster", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -197,7 +198,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "TestSupport", "Basics", "Threads", "Cryptography", "Peer", "Codecs", "RoomMedia", "Recording",
-                "Streaming", "Conference", "Cluster", "Gateway",
+                "Streaming", "Conference", "Cluster", "Gateway", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -234,8 +235,8 @@ let package = Package(
             name: "ScenariosTests", dependencies: ["TestSupport", "Basics", "Simulation", "RoomMedia", "Scenarios"],
             path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
         .testTarget(
-            name: "BenchTests", dependencies: ["Bench", "Recording", "Simulation"], path: "Tests/Benchmarks/BenchTests",
-            swiftSettings: strict),
+            name: "BenchTests", dependencies: ["Basics", "Bench", "Recording", "Simulation"],
+            path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
