@@ -15,4 +15,6 @@ window.tesseraReload = () => {
   setTimeout(() => location.reload(), FIRST * 2 ** tries);
   return true;
 };
-addEventListener('error', ({ target }) => { if (/^(SCRIPT|LINK)$/.test(target.tagName)) tesseraReload(); }, true);
+addEventListener('error', ({ target }) => {
+  if (target instanceof HTMLScriptElement || target instanceof HTMLLinkElement) window.tesseraReload();
+}, true);

@@ -18,7 +18,7 @@ lobby.join = async (...choices) => {
   if (page) return page.join(...choices);
   // A server that answers has another version by now, whose page has scripts of other names.
   const isThere = await fetch(location.href, { method: 'HEAD', cache: 'no-store' }).then(answer => answer.ok, () => false);
-  if (!isThere || !tesseraReload()) lobby.showRefusal({ code: 'unreachable' });
+  if (!isThere || !window.tesseraReload()) lobby.showRefusal({ code: 'unreachable', message: '' });
 };
 
 show('lobby');

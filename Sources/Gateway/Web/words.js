@@ -10,7 +10,7 @@ const wanted = [new URLSearchParams(location.search).get('lang'), ...navigator.l
 export const language = wanted.map(tag => tag?.toLowerCase().split('-')[0]).find(tag => Object.hasOwn(FILES, tag)) ?? 'en';
 
 const answer = await fetch(FILES[language]);
-if (!answer.ok) tesseraReload();
+if (!answer.ok) window.tesseraReload();
 const words = await answer.json();
 const plural = new Intl.PluralRules(language);
 
@@ -24,6 +24,7 @@ export function t(key, values = {}) {
 export const has = key => key in words;
 
 /// A sentence for a problem of the call: {code, device, message}.
+/** @param {{ code: string, device?: string, message?: string }} problem */
 export function explain({ code, device, message }) {
   const key = [`problem.${code}.${device}`, `problem.${code}`].find(has);
   return key ? t(key, { message }) : t('problem.other', { message: message ?? code });
