@@ -10,9 +10,11 @@ import { explain, t } from '/assets/words.js';
 const $ = id => document.getElementById(id);
 
 class Lobby {
+  /** @param {import('./sending.js').Sending} sending */
   constructor(sending) {
     this.sending = sending;
     /// Called with a room, a name, a PIN, and whether the user was told that the room is recorded.
+    /** @type {(room: string, name: string, pin: string, isTold: boolean) => void} */
     this.join = () => {};
     this.stopMeter = () => {};
     for (const id of ['camera', 'microphone']) $(id).onchange = () => { remember(id, $(id).value); this.preview(); };
@@ -47,12 +49,14 @@ class Lobby {
     });
     $('preview').srcObject = sending.stream;
     $('preview-note').textContent = [...problems.map(explain), ...(sending.cameraTrack || problems.length ? [] : [t('camera.isOff')])].join(' ');
-    this.showLevel();
+    // Somebody may have joined before the devices were open.
+    if (!$('join').disabled) this.showLevel();
     await fillPickers($('camera'), $('microphone'), sending);
   }
 
   /// Something was plugged in or unplugged: a first camera or microphone is taken at once.
   async devicesChanged() {
+    if ($('lobby').hidden) return;
     const { cameraTrack, audioTrack } = this.sending;
     const isMissing = (track, id) => !track && $(id).value !== 'none';
     if (isMissing(cameraTrack, 'camera') || isMissing(audioTrack, 'microphone')) await this.preview();

@@ -27,7 +27,9 @@ import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
 import { explain, has, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-let call = null, shown = null;
+/** @type {Call | null} */
+let call = null;
+let shown = null;
 
 function openLobby() {
   show('lobby');
@@ -41,7 +43,8 @@ export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
   followOrientation(call);
-  call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
+  call.addEventListener('waiting', waiting);
+  call.addEventListener('admitted', () => show('call'));
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
@@ -52,6 +55,17 @@ export function join(room, name, pin, isTold) {
   followStreaming(call);
   shown = showCall(call);
 }
+
+/// A moderator has to let the user in; also in the middle of a call, after the seat was lost.
+function waiting() {
+  closeDialogs();
+  notice(null);
+  show('waiting');
+  $('waiting-title').focus();
+}
+
+/// The question about a recording stays: it is about what is sent later.
+function closeDialogs() { document.querySelectorAll('dialog[open]:not(#consent)').forEach(dialog => dialog.close()); }
 
 function refused(problem) {
   if (problem.code === 'unauthorized') address.forgetToken();
