@@ -142,6 +142,18 @@ static const unsigned char watch_html[] = {
 static const unsigned char watch_js[] = {
 #embed "../Gateway/Web/watch.js"
 };
+static const unsigned char sending_state_js[] = {
+#embed "../Gateway/Web/sending-state.js"
+};
+static const unsigned char call_session_js[] = {
+#embed "../Gateway/Web/call-session.js"
+};
+static const unsigned char picture_choice_js[] = {
+#embed "../Gateway/Web/picture-choice.js"
+};
+static const unsigned char signalling_state_js[] = {
+#embed "../Gateway/Web/signalling-state.js"
+};
 static const unsigned char words_de_json[] = {
 #embed "../Gateway/Web/words.de.json"
 };
@@ -163,6 +175,9 @@ static const struct web_asset assets[] = {
     ASSET("avatar.js", avatar_js),
     ASSET("call.js", call_js),
     ASSET("channel.js", channel_js),
+    ASSET("call-session.js", call_session_js),
+    ASSET("picture-choice.js", picture_choice_js),
+    ASSET("signalling-state.js", signalling_state_js),
     ASSET("chat.js", chat_js),
     ASSET("connection.js", connection_js),
     ASSET("controls.js", controls_js),
@@ -186,6 +201,7 @@ static const struct web_asset assets[] = {
     ASSET("roster.js", roster_js),
     ASSET("self.js", self_js),
     ASSET("sending.js", sending_js),
+    ASSET("sending-state.js", sending_state_js),
     ASSET("settings.js", settings_js),
     ASSET("show.js", show_js),
     ASSET("side.js", side_js),

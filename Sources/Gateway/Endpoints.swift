@@ -40,7 +40,7 @@ struct Endpoints: Sendable {
         let auth = configuration.auth
         let verifier: TokenVerifier? =
             auth.mode == .token
-            ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
+            ? TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
         let authorizer = JoinAuthorizer(verifier: verifier)
         let iceServers = ICEServers(configuration: configuration.ice)
         let limiter = JoinLimiter(

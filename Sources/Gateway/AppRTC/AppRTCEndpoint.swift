@@ -177,7 +177,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
         var mayJoin = client != nil || !joins.needsTokens
         if !mayJoin, let token = asked.bearer ?? asked.query("token"), let room = asked.query("room") {
             let request = JoinRequest(room: room, name: "")
-            mayJoin = (try? await joins.admit(request, token: token)) != nil
+            mayJoin = (try? joins.admit(request, token: token)) != nil
         }
         let entries =
             mayJoin

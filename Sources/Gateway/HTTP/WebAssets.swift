@@ -1,5 +1,5 @@
 import CWeb
-import Crypto
+import Cryptography
 import HTTPTypes
 import Hummingbird
 
@@ -27,7 +27,7 @@ struct WebAssets: Sendable {
 
     init(_ files: [String: [UInt8]]) {
         assets = files.reduce(into: [:]) { assets, file in
-            let digest = SHA256.hash(data: file.value).prefix(12)
+            let digest = HashFunction.sha256.digest(file.value).prefix(12)
             let tag = "\"" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\""
             assets[file.key] = Asset(
                 content: ByteBuffer(bytes: file.value), type: WebAssets.type(of: file.key), tag: tag)

@@ -10,6 +10,7 @@ const $ = id => document.getElementById(id);
 
 export class Lobby {
   /// `join` is called with a room, a name, a PIN, and whether the user was told that the room is recorded.
+  /** @param {import('./sending.js').Sending} sending @param {(room: string, name: string, pin: string, isTold: boolean) => void} join */
   constructor(sending, join) {
     this.sending = sending;
     this.join = join;
@@ -46,12 +47,14 @@ export class Lobby {
     });
     $('preview').srcObject = sending.stream;
     $('preview-note').textContent = [...problems.map(explain), ...(sending.cameraTrack || problems.length ? [] : [t('camera.isOff')])].join(' ');
-    this.showLevel();
+    // Somebody may have joined before the devices were open.
+    if (!$('join').disabled) this.showLevel();
     await fillPickers($('camera'), $('microphone'), sending);
   }
 
   /// Something was plugged in or unplugged: a first camera or microphone is taken at once.
   async devicesChanged() {
+    if ($('lobby').hidden) return;
     const { cameraTrack, audioTrack } = this.sending;
     const isMissing = (track, id) => !track && $(id).value !== 'none';
     if (isMissing(cameraTrack, 'camera') || isMissing(audioTrack, 'microphone')) await this.preview();

@@ -31,7 +31,9 @@ translate(document);
 document.body.classList.toggle('embedded', address.isEmbedded);
 const sending = new Sending();
 const lobby = new Lobby(sending, join);
-let call = null, shown = null;
+/** @type {Call | null} */
+let call = null;
+let shown = null;
 
 function show(page) {
   for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== page;
@@ -49,7 +51,8 @@ function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
   followOrientation(call);
-  call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
+  call.addEventListener('waiting', waiting);
+  call.addEventListener('admitted', () => show('call'));
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
@@ -60,6 +63,17 @@ function join(room, name, pin, isTold) {
   followStreaming(call);
   shown = showCall(call);
 }
+
+/// A moderator has to let the user in; also in the middle of a call, after the seat was lost.
+function waiting() {
+  closeDialogs();
+  notice(null);
+  show('waiting');
+  $('waiting-title').focus();
+}
+
+/// The question about a recording stays: it is about what is sent later.
+function closeDialogs() { document.querySelectorAll('dialog[open]:not(#consent)').forEach(dialog => dialog.close()); }
 
 function refused(problem) {
   if (problem.code === 'unauthorized') address.forgetToken();

@@ -18,6 +18,7 @@ export function t(key, values = {}) {
 export const has = key => key in words;
 
 /// A sentence for a problem of the call: {code, device, message}.
+/** @param {{ code: string, device?: string, message?: string }} problem */
 export function explain({ code, device, message }) {
   const key = [`problem.${code}.${device}`, `problem.${code}`].find(has);
   return key ? t(key, { message }) : t('problem.other', { message: message ?? code });

@@ -1,4 +1,5 @@
 package import Basics
+import Cryptography
 
 /// Finds and keeps the path to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable:
 /// its owner calls it with each packet, in place.
@@ -63,7 +64,7 @@ package struct ICEAgent: ~Copyable, Sendable {
         self.local = local
         self.localAddresses = localAddresses
         self.configuration = configuration
-        random = SeededRandom(seed: seed ?? ICECredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        random = SeededRandom(seed: seed ?? randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
         isSeeded = seed != nil
         isControlling = mode == .controlling
         tieBreaker = random.next()
@@ -284,7 +285,7 @@ package struct ICEAgent: ~Copyable, Sendable {
 
     mutating func newTransactionID() -> STUNMessage.TransactionID {
         guard !isSeeded else { return .init(high: UInt32(truncatingIfNeeded: random.next()), low: random.next()) }
-        let bytes = ICECredentials.randomBytes(12)
+        let bytes = randomBytes(12)
         return .init(
             high: bytes[..<4].reduce(0) { $0 << 8 | UInt32($1) }, low: bytes[4...].reduce(0) { $0 << 8 | UInt64($1) })
     }

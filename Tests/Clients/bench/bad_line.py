@@ -216,12 +216,12 @@ async def measure(server, pages, row, seed=1):
     browsers = []
     room = f"bad-{row.name[:5].strip()}-{seed}".replace(" ", "").replace("%", "").replace(".", "")
     try:
-        clean = await Chromium().start(
-            page_url(pages, server, room, "Clean", "green", 160, "H264") + "&clock=1&speech=1&direction=sendonly" + ("&grain=1" if row.grain else ""))
+        clean = await Chromium(apart=True).start(
+            page_url(pages, server, room, "Clean", "green", 160, "H264") + "&fps=30&clock=1&speech=1&direction=sendonly" + ("&grain=1" if row.grain else ""))
         browsers.append(clean)
         await clean.wait_for("state.connected && state.id", timeout=30)
-        url = page_url(pages, server, room, "Bad", "blue", TONES[1], row.codec) + query
-        bad = await Chromium(far).start(from_outside(url) if far else url)
+        url = page_url(pages, server, room, "Bad", "blue", TONES[1], row.codec) + "&fps=30" + query
+        bad = await Chromium(far, apart=True).start(from_outside(url) if far else url)
         browsers.append(bad)
         peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined()
         started = time.monotonic()

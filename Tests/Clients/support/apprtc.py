@@ -32,11 +32,11 @@ class AppRTCPage(BrowserPeer):
     """The page in a room. It is told no tiles, so its picture is read by those of the API."""
 
     @classmethod
-    async def open(cls, pages, server, room, name, colour, frequency, query="", at=None, flags=()):
+    async def open(cls, pages, server, room, name, colour, frequency, query="", at=None, flags=(), apart=False):
         """`name`: for `?name=`; empty: none, and the page is a guest. `query`: more switches, as `&it=relay`. `at`: the server's address for
-        the page."""
+        the page. `apart`: in a browser of its own, which the test may kill."""
         url = page_url(pages, server, room, name, colour, frequency) + f"&apprtc={urllib.parse.quote(at or server.url, safe='')}{query}"
-        page = cls(await Chromium().start(url if name else url.replace("&name=", ""), flags=flags), name, colour, frequency)
+        page = cls(await Chromium(apart=apart).start(url if name else url.replace("&name=", ""), flags=flags), name, colour, frequency)
         page.server, page.room = server, room
         return page
 

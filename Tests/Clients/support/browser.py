@@ -1,6 +1,9 @@
 """Headless browsers, controlled by their own remote protocols without a driver program: Chromium by CDP, Firefox by WebDriver BiDi."""
 
 import asyncio
+import atexit
+import contextlib
+import functools
 import http.client
 import itertools
 import json
@@ -10,6 +13,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import websockets
 
@@ -21,7 +25,6 @@ class Browser:
     def __init__(self, far=None):
         """`far`: the network of the browser (FarNetwork); None: the test's own."""
         self.far = far
-        self.profile = Path(tempfile.mkdtemp(prefix="tessera-browser-"))
         self.port = free_port()
         self.ids = itertools.count(1)
         self.pending = {}
@@ -32,6 +35,10 @@ class Browser:
         there = {"sock": await asyncio.to_thread(self.far.connect, self.port)} if self.far else {}
         self.socket = await websockets.connect(url, max_size=1 << 26, **there)
         self.reader = asyncio.ensure_future(self.read())
+
+    @functools.cached_property
+    def profile(self):
+        return Path(tempfile.mkdtemp(prefix="tessera-browser-"))
 
     def run(self, command, **options):
         # It ends with this process, also where that is killed.
@@ -91,26 +98,53 @@ class Browser:
     def console(self):
         return []
 
-    async def close(self):
+    async def disconnect(self):
         self.reader.cancel()
         await self.socket.close()
+
+    async def close(self):
+        await self.disconnect()
+        self.end()
+
+    def end(self):
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
 
 
 class Chromium(Browser):
+    """A page in a profile of its own. All share one browser, which starts once; a page that needs other settings or another network, and one with
+    `apart`, whose test stops or kills the browser, has its own."""
+
+    COMMAND = [
+        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+        "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
+        "--autoplay-policy=no-user-gesture-required", "--disable-background-timer-throttling",
+        "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows", "--remote-allow-origins=*",
+    ]
+
+    def __init__(self, far=None, apart=False):
+        super().__init__(far)
+        self.apart, self.owner = apart or far is not None, None
+
     async def start(self, url, width=1280, height=800, mobile=False, flags=(), trusted=None):
         """`trusted`: an address whose page may use the camera without loopback or TLS; None: that of `url`."""
         origin = "/".join((trusted or url).split("/")[:3])
-        self.run([
-            "chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
-            "--autoplay-policy=no-user-gesture-required", "--disable-background-timer-throttling",
-            "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
-            f"--user-data-dir={self.profile}", f"--remote-debugging-port={self.port}", "--remote-allow-origins=*",
-            f"--window-size={width},{height}", f"--unsafely-treat-insecure-origin-as-secure={origin}", *flags, "about:blank",
-        ])
+        if self.apart or flags or urlsplit(origin).hostname not in (None, "127.0.0.1", "localhost"):
+            await self.launch(f"--window-size={width},{height}", f"--unsafely-treat-insecure-origin-as-secure={origin}", *flags)
+        else:
+            self.owner = await SharedChromium.running()
+            await self.connect(f"ws://127.0.0.1:{self.owner.port}{await self.new_target(width, height)}")
+        await self.call("Runtime.enable")
+        await self.call("Page.enable")
+        if mobile:
+            await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
+        await self.call("Page.navigate", url=url)
+        return self
+
+    async def launch(self, *flags):
+        """Starts a browser, and connects to its first page."""
+        self.run([*self.COMMAND, f"--user-data-dir={self.profile}", f"--remote-debugging-port={self.port}", *flags, "about:blank"])
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -121,12 +155,20 @@ class Chromium(Browser):
                     raise
                 await asyncio.sleep(0.1)
         await self.connect(page["webSocketDebuggerUrl"])
-        await self.call("Runtime.enable")
-        await self.call("Page.enable")
-        if mobile:
-            await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
-        await self.call("Page.navigate", url=url)
-        return self
+
+    async def new_target(self, width, height):
+        """Opens a page in a new profile of the shared browser. The profile ends with this connection, even where a test does not close it."""
+        self.control = Browser()
+        await self.control.connect(self.owner.url)
+        context = await self.control.call("Target.createBrowserContext", disposeOnDetach=True)
+        target = await self.control.call("Target.createTarget", url="about:blank", newWindow=True, width=width, height=height, **context)
+        return f"/devtools/page/{target['targetId']}"
+
+    async def close(self):
+        if not self.owner:
+            return await super().close()
+        await self.disconnect()
+        await self.control.disconnect()
 
     async def evaluate(self, expression):
         result = await self.call(
@@ -150,7 +192,38 @@ class Chromium(Browser):
         return found
 
 
+class SharedChromium(Chromium):
+    """The browser of all pages that need none of their own."""
+
+    current, starting = None, None
+
+    def __init__(self):
+        super().__init__(apart=True)
+
+    @classmethod
+    async def running(cls):
+        if not cls.current or cls.current.process.poll() is not None:
+            # Pages that are opened at once wait for the same start.
+            cls.starting = cls.starting or asyncio.ensure_future(cls.begin())
+            try:
+                await cls.starting
+            finally:
+                cls.starting = None
+        return cls.current
+
+    @classmethod
+    async def begin(cls):
+        browser = cls()
+        atexit.register(browser.end)
+        await browser.launch()
+        await browser.disconnect()
+        browser.url = browser.get("/json/version")["webSocketDebuggerUrl"]
+        cls.current = browser
+
+
 class Firefox(Browser):
+    # A profile that a Firefox of this process has used and closed: a start with its caches takes half of the time.
+    used_profile = None
     PREFERENCES = {
         "media.navigator.streams.fake": True, "media.navigator.permission.disabled": True,
         "media.peerconnection.ice.obfuscate_host_addresses": False, "media.autoplay.default": 0,
@@ -163,6 +236,8 @@ class Firefox(Browser):
     async def start(self, url, microphone=1000):
         """`microphone`: the tone of the fake microphone in Hz."""
         lines = [f'user_pref("{key}", {json.dumps(value)});' for key, value in [*self.PREFERENCES.items(), ("media.navigator.audio.fake_frequency", microphone)]]
+        if Firefox.used_profile:
+            shutil.copytree(Firefox.used_profile, self.profile, dirs_exist_ok=True)
         (self.profile / "user.js").write_text("\n".join(lines))
         self.run([
             "firefox-esr", "--headless", "--no-remote", "--profile", str(self.profile), f"--remote-debugging-port={self.port}", "about:blank",
@@ -182,6 +257,18 @@ class Firefox(Browser):
         await self.call("session.subscribe", events=["log.entryAdded"])
         await self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
         return self
+
+    async def close(self):
+        if not Firefox.used_profile and not self.far:
+            # It writes its caches when it is asked to end.
+            with contextlib.suppress(RuntimeError, TimeoutError, websockets.WebSocketException):
+                await self.call("browser.close", timeout=5)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self.process.wait, 5)
+                Firefox.used_profile = Path(tempfile.mkdtemp(prefix="tessera-firefox-"))
+                atexit.register(shutil.rmtree, Firefox.used_profile, ignore_errors=True)
+                shutil.copytree(self.profile, Firefox.used_profile, dirs_exist_ok=True, ignore=shutil.ignore_patterns("lock", ".parentlock"))
+        await super().close()
 
     async def evaluate(self, expression):
         # BiDi describes values structurally; a JSON text is passed unchanged.

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+from urllib.parse import quote
 
 import pytest
 
@@ -28,6 +29,21 @@ def running(tmp_path, pages, **settings):
 def server(tmp_path, pages):
     with running(tmp_path, pages) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def server_of_module(tmp_path_factory, pages):
+    with running(tmp_path_factory.mktemp("server"), pages) as server:
+        yield server
+
+
+@pytest.fixture
+def shared_server(server_of_module):
+    """The module's server, for tests that need no more than rooms of their own. What they leave in rooms ends with them; counters and recordings
+    stay, and nobody stops the server."""
+    yield server_of_module
+    for room in server_of_module.json("GET", "/api/rooms"):
+        server_of_module.json("DELETE", f"/api/rooms/{quote(room['id'], safe='')}", expect=204)
 
 
 @pytest.fixture

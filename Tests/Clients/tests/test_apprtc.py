@@ -11,10 +11,8 @@ import websockets
 from support.aiortc_peer import AiortcPeer
 from support.app_peer import AppViewer, tiles_of
 from support.apprtc import AppRTCPage, Client, Coturn, SignalingPeer, accept, closed, frame, members, signaling, tls_proxy
-from support.browser import Chromium
-from support.media import TONES, colour_at, nearest_colour, tone_level
-from support.people import BrowserPeer, PythonPeer, eventually, goes_on, page_url, picture_is_right, sound_is_right
-from support.recorded import begin, frame_at, path, plays, sound, stop
+from support.media import TONES
+from support.people import PythonPeer, eventually, goes_on, picture_is_right, sound_is_right
 from support.server import Server
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
@@ -30,7 +28,8 @@ async def gone(server, room, name, limit):
     return time.monotonic() - start
 
 
-def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
+def test_the_web_app_shares_a_room_with_aiortc(server, pages):
+    """With a name and as a guest. The room with clients of the other families, and its recording, is for test_families.py."""
     async def run():
         peers, browsers = [], []
         try:
@@ -44,14 +43,11 @@ def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
             guest = await AppRTCPage.open(pages, server, "room12345", "", "blue", TONES[2])
             browsers.append(guest)
             peers.append(await guest.joined())
-            native = BrowserPeer(await Chromium().start(page_url(pages, server, "room12345", "Native", "yellow", TONES[3])), "Native", "yellow", TONES[3])
-            browsers.append(native)
-            peers.append(await native.joined())
 
             await eventually(lambda: picture_is_right(peers), 15, "picture")
             await eventually(lambda: sound_is_right(peers), 20, "sound")
             people = members(server, "room12345")
-            assert set(people) == {"Ada", "alice", guest.name, "Native"}
+            assert set(people) == {"Ada", "alice", guest.name}
             shown = {tile["participant"] for tile in tiles_of(server, "room12345")["tiles"]}
             assert people["alice"]["id"] in shown
             for page in (alice, guest):
@@ -59,28 +55,14 @@ def test_the_web_app_shares_a_room_with_a_browser_and_aiortc(server, pages):
                 results = await page.browser.evaluate("apprtc.results")
                 assert set(results) == {"offer SUCCESS", "candidate SUCCESS"}, results
                 assert await page.browser.evaluate("state.join.params.is_initiator") == "true"
-
-            recording = begin(server, "room12345")
-            await asyncio.sleep(4)
-            drawn, wanted = tiles_of(server, "room12345"), {p.id: p.colour for p in peers}
-            file = path(server, await stop(server, recording))
-            for page in (alice, guest):
                 assert await page.faults() == []
-            return file, drawn, wanted
         finally:
             for browser in browsers:
                 await browser.browser.close()
             for peer in peers:
                 if isinstance(peer, PythonPeer):
                     await peer.peer.close()
-    file, drawn, wanted = asyncio.run(asyncio.wait_for(run(), 150))
-    plays(file, 1.5)
-    picture = frame_at(file, 1.5, drawn["width"], drawn["height"])
-    assert {t["participant"]: nearest_colour(colour_at(picture, t, (drawn["width"], drawn["height"]))) for t in drawn["tiles"]} == wanted
-    # Each voice is in the recording; on a busy machine not every browser is in every second of it.
-    heard = sound(file)
-    levels = [max(tone_level(heard[start:start + 24000], tone) for start in range(0, len(heard) - 24000, 12000)) for tone in TONES[:4]]
-    assert min(levels) > 0.05 and tone_level(heard[:48000], TONES[5]) < 0.02, levels
+    asyncio.run(asyncio.wait_for(run(), 150))
 
 
 def test_the_web_app_leaves_in_every_way(server, pages):
@@ -88,8 +70,8 @@ def test_the_web_app_leaves_in_every_way(server, pages):
         ada = await PythonPeer(await AiortcPeer(server, "ways", "Ada", "red", TONES[0]).join()).joined()
         browsers = []
 
-        async def page(name, colour, tone):
-            opened = await AppRTCPage.open(pages, server, "ways", name, colour, tone)
+        async def page(name, colour, tone, apart=False):
+            opened = await AppRTCPage.open(pages, server, "ways", name, colour, tone, apart=apart)
             browsers.append(opened.browser)
             return await opened.joined()
 
@@ -103,7 +85,7 @@ def test_the_web_app_leaves_in_every_way(server, pages):
             assert await alice.faults() == []
 
             # Reloaded: a new participant, and the old one does not stay for longer than the family's own ten seconds.
-            bob = await page("bob", "blue", TONES[2])
+            bob = await page("bob", "blue", TONES[2], apart=True)
             old = bob.id
             await bob.browser.call("Page.reload")
             start = time.monotonic()
@@ -146,6 +128,7 @@ def test_the_web_app_leaves_in_every_way(server, pages):
     asyncio.run(asyncio.wait_for(run(), 120))
 
 
+@pytest.mark.patient
 def test_every_join_is_an_initiator_until_the_room_is_full(server):
     server.json("PUT", "/api/rooms/few", {"maxParticipants": 3}, expect=201)
 
@@ -177,6 +160,7 @@ def test_every_join_is_an_initiator_until_the_room_is_full(server):
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+@pytest.mark.patient
 def test_an_offer_before_the_registration_is_answered_after_it(server):
     async def run():
         client, media = Client(server, "early", "?name=Early"), AiortcPeer(server, "early", "Early", "green", TONES[1])

@@ -267,8 +267,8 @@ TRICKS = ["/images/../../server.log", "/images/..%2f..%2fserver.log", "/images/%
 
 
 @pytest.mark.parametrize("path", TRICKS)
-def test_no_path_leads_out_of_the_pictures(server, path):
-    with socket.create_connection(("127.0.0.1", server.port), 5) as raw:
+def test_no_path_leads_out_of_the_pictures(shared_server, path):
+    with socket.create_connection(("127.0.0.1", shared_server.port), 5) as raw:
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
     assert answer.split(b" ")[1] in (b"400", b"404"), answer[:200]

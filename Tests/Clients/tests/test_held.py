@@ -46,7 +46,7 @@ def test_a_browser_that_stands_still_holds_up_nobody_and_is_told_what_it_missed(
     async def run():
         ada = await AiortcPeer(server, "held", "Ada", "red", TONES[0], data_channel="tools").join()
         bo = await AiortcPeer(server, "held", "Bo", "blue", TONES[1], data_channel="tools").join()
-        browser = await Chromium().start(page_url(pages, server, "held", "Held", "green", TONES[2]) + "&channel=tools")
+        browser = await Chromium(apart=True).start(page_url(pages, server, "held", "Held", "green", TONES[2]) + "&channel=tools")
         stopped = []
         try:
             held = await BrowserPeer(browser, "Held", "green", TONES[2]).joined()

@@ -9,6 +9,7 @@ from support.aiortc_peer import AiortcPeer
 from support.media import TONES, tone_level
 
 
+@pytest.mark.patient
 @pytest.mark.usefixtures("needs_address", "good_line")
 def test_a_whisper_and_a_shout_are_within_four_decibels_after_five_seconds(server):
     """One after the other: Opus spends its bits on the louder of two tones, which would be measured too."""

@@ -12,10 +12,9 @@ import pytest
 
 from support.app_peer import AppViewer, people_of, tiles_of, within
 from support.browser import Chromium
-from support.media import TONES, colour_at, nearest_colour, tone_level
+from support.media import TONES
 from support.people import BrowserPeer, eventually, page_url, picture_is_right, sound_is_right
 from support.raw_tcp_client import RawTCPClient, RawTCPPeer, frame
-from support.recorded import begin, frame_at, is_whole, path, sound, stop
 from support.server import Server, free_port
 from support.tokens import SECRET, token
 from support.webrtc_demo_client import DemoPeer
@@ -90,13 +89,10 @@ def test_no_frame_is_read_with_another_and_none_comes_in_two(server):
 
 
 def test_raw_tcp_clients_share_a_room_with_others(server, pages):
-    """C2, C3: one offer with H.264 first in a frame of one segment, media, heartbeats, chat, a recording; one leaves."""
+    """C2, C3: one offer with H.264 first in a frame of one segment, media, heartbeats, chat; one leaves. The recording is for test_families.py."""
     async def run():
         room, peers, browsers = "hall", [], []
         try:
-            native = BrowserPeer(await Chromium().start(page_url(pages, server, room, "Di", "yellow", TONES[3])), "Di", "yellow", TONES[3])
-            browsers.append(native.browser)
-            await native.joined()
             page = await RawPage.start(pages, server, room, "Cam", "blue", TONES[2])
             browsers.append(page)
             robo = await RawTCPPeer(server, server.raw_port, room, "Robo", "red", TONES[0]).join()
@@ -116,29 +112,16 @@ def test_raw_tcp_clients_share_a_room_with_others(server, pages):
             times = dict(zip((m["type"] for m in robo.client.messages), robo.client.reader.times))
             assert 0.09 < times["sdp"] - times["login_resp"] < 0.4, "100 to 200 ms, on a busy machine a little more"
 
-            everybody = [native, page, await AppViewer(robo).joined(), await AppViewer(demo).joined()]
+            everybody = [page, await AppViewer(robo).joined(), await AppViewer(demo).joined()]
             await eventually(lambda: picture_is_right(everybody), 10, "picture")
             await eventually(lambda: sound_is_right(everybody), 15, "sound")
-            recording = begin(server, room)
             await within(10, lambda: robo.sends_on and demo.sends_on, "the server opens a channel to each app")
             robo.say(b"beep")
             await within(5, lambda: demo.received_data == [b"beep"], "text of the raw TCP client")
             demo.say(b"\xff\xd8\xff\xe0" + bytes(100_000))
             await within(5, lambda: robo.received_data == [b"\xff\xd8\xff\xe0" + bytes(100_000)], "a picture to the raw TCP client")
-            await asyncio.sleep(3)
-            finished = await stop(server, recording)
-            is_whole(path(server, finished), end=200)
-            tiles = await asyncio.to_thread(tiles_of, server, room)
-            still = frame_at(path(server, finished), 2, tiles["width"], tiles["height"])
-            seen = {t["participant"]: nearest_colour(colour_at(still, t, (tiles["width"], tiles["height"]))) for t in tiles["tiles"]}
-            assert seen == {p.id: p.colour for p in everybody}, f"in the recording: {seen}"
-            samples = sound(path(server, finished))
-            # The loudest second of each: on a busy machine a client may send less in one.
-            seconds = [samples[start:start + 48_000] for start in range(0, len(samples) - 48_000, 48_000)]
-            levels = {p.name: max(tone_level(second, p.frequency) for second in seconds) for p in everybody}
-            assert min(levels.values()) > 0.02, levels
+            await within(10, lambda: all(client.count("heartbeat_resp") >= 2 for client in (robo.client, page.client)), "answers to heartbeats")
             for client in (robo.client, page.client):
-                assert client.count("heartbeat_resp") >= 2
                 assert client.reader.faults == []
             await robo.close()
             await within(3, lambda: "Robo" not in people_of(server, room), "Robo has left")

@@ -21,7 +21,7 @@ def check_tiles(path, tiles, expected, times):
 
 
 @pytest.mark.usefixtures("needs_address")
-@pytest.mark.parametrize("codecs", [("VP8", "H264"), ("VP8", "VP8")])
+@pytest.mark.parametrize("codecs", [pytest.param(("VP8", "H264"), marks=pytest.mark.quick), ("VP8", "VP8")])
 def test_a_recording_shows_and_sounds_like_the_call(full_server, codecs):
     server = full_server
     async def run():

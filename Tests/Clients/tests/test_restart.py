@@ -83,7 +83,7 @@ def test_thirty_people_behind_one_address_are_back_within_ten_seconds(tmp_path):
     """Four of them with the whole page and its media; thirty such pages are too many for one machine. Each page has an address of the
     server's, and so a process of the browser; for the server they all have one."""
     async def run(server):
-        browser = await Chromium().start("about:blank")
+        browser = await Chromium(apart=True).start("about:blank")
         tabs = []
         try:
             for number in range(PAGES):

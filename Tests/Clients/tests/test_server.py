@@ -68,22 +68,22 @@ def test_sigterm_ends_with_status_zero_within_ten_seconds(server):
     server.start()
 
 
-def test_health_metrics_and_description_answer(server):
-    assert server.get("/healthz")[0] == 200
-    assert server.get("/readyz")[0] == 200
-    status, headers, body = server.get("/metrics")
+def test_health_metrics_and_description_answer(shared_server):
+    assert shared_server.get("/healthz")[0] == 200
+    assert shared_server.get("/readyz")[0] == 200
+    status, headers, body = shared_server.get("/metrics")
     assert status == 200 and headers["Content-Type"].startswith("text/plain")
     assert b"# TYPE tessera_" in body
-    description = server.json("GET", "/api/openapi.json")
+    description = shared_server.json("GET", "/api/openapi.json")
     assert description["openapi"].startswith("3.")
     for path in ["/api/rooms", "/api/rooms/{room}", "/api/rooms/{room}/participants/{id}", "/api/recordings/{id}/file", "/api/layouts/{name}"]:
         assert path in description["paths"], path
 
 
-def test_unknown_things_are_json_errors_with_the_fitting_status(server):
+def test_unknown_things_are_json_errors_with_the_fitting_status(shared_server):
     for path, status, code in [("/api/rooms/none", 404, "room_not_found"), ("/api/recordings/none", 404, "recording_not_found"),
                                ("/api/nothing", 404, None), ("/api/rooms/none/snapshot.png", 404, "room_not_found")]:
-        got, headers, body = server.get(path)
+        got, headers, body = shared_server.get(path)
         assert got == status, (path, got, body)
         error = json.loads(body)["error"]
         assert error["message"]
@@ -91,24 +91,24 @@ def test_unknown_things_are_json_errors_with_the_fitting_status(server):
             assert error["code"] == code
 
 
-def test_rooms_can_be_made_changed_and_ended(server):
-    server.json("PUT", "/api/rooms/r1", {"layout": "grid", "width": 640, "height": 360}, expect=201)
-    assert [r["id"] for r in server.json("GET", "/api/rooms")] == ["r1"]
-    assert server.json("PUT", "/api/rooms/r1", {"layout": "speaker"})["layout"] == "speaker"
-    assert server.request("PUT", "/api/rooms/r1", {"layout": "no-such"})[0] in (400, 404, 422)
-    assert server.request("PUT", "/api/rooms/r1", b"{broken")[0] == 400
-    status, headers, png = server.get("/api/rooms/r1/snapshot.png")
+def test_rooms_can_be_made_changed_and_ended(shared_server):
+    shared_server.json("PUT", "/api/rooms/r1", {"layout": "grid", "width": 640, "height": 360}, expect=201)
+    assert [r["id"] for r in shared_server.json("GET", "/api/rooms")] == ["r1"]
+    assert shared_server.json("PUT", "/api/rooms/r1", {"layout": "speaker"})["layout"] == "speaker"
+    assert shared_server.request("PUT", "/api/rooms/r1", {"layout": "no-such"})[0] in (400, 404, 422)
+    assert shared_server.request("PUT", "/api/rooms/r1", b"{broken")[0] == 400
+    status, headers, png = shared_server.get("/api/rooms/r1/snapshot.png")
     assert status == 200 and headers["Content-Type"] == "image/png" and png.startswith(b"\x89PNG")
-    assert server.request("DELETE", "/api/rooms/r1")[0] in (200, 204)
-    assert server.json("GET", "/api/rooms") == []
+    assert shared_server.request("DELETE", "/api/rooms/r1")[0] in (200, 204)
+    assert shared_server.json("GET", "/api/rooms") == []
 
 
-def test_a_broken_layout_is_refused_with_its_place_and_a_good_one_can_be_used(server):
-    status, _, body = server.request("PUT", "/api/layouts/mine", b'{"name": "mine",\n  "tilez": []}')
+def test_a_broken_layout_is_refused_with_its_place_and_a_good_one_can_be_used(shared_server):
+    status, _, body = shared_server.request("PUT", "/api/layouts/mine", b'{"name": "mine",\n  "tilez": []}')
     assert status in (400, 422)
     message = json.loads(body)["error"]["message"]
     assert ":2:" in message or "line 2" in message, message
-    grid = next(layout for layout in server.json("GET", "/api/layouts") if layout["name"] == "grid")
+    grid = next(layout for layout in shared_server.json("GET", "/api/layouts") if layout["name"] == "grid")
     assert grid["description"]
 
 

@@ -94,8 +94,10 @@ def test_tcp_only_ice_restart_and_a_changed_address_in_browsers(server, pages):
             assert stats["locals"][stats["pair"]["localCandidateId"]]["protocol"] == "tcp", stats["pair"]
 
             # The NAT uses another port: media recovers with the next checks, and nobody leaves.
+            before = await moved.browser.evaluate("state.frames")
             relay.move()
-            await asyncio.sleep(3)
+            # What was on its way may still come.
+            await moved.browser.wait_for(f"state.frames > {before} + 15", 4)
             await goes_on(moved)
 
             # ICE restarts over UDP and TCP.

@@ -248,20 +248,20 @@ def test_json_floods_before_the_join_hold_up_nobody(server):
     {"Host": "localhost", "X-Forwarded-Proto": "https"}, {"Host": "localhost", "X-Forwarded-Host": "meet.example"},
     {"Host": "localhost", "Forwarded": "for=1.1.1.1"}, {"Host": "meet.example"},
 ])
-def test_a_request_that_may_be_another_s_administers_nothing(server, headers):
-    headers = {name: value.format(port=server.port) for name, value in headers.items()}
-    status, body = request(server, "PUT", "/api/rooms/x", headers, b"{}")
+def test_a_request_that_may_be_another_s_administers_nothing(shared_server, headers):
+    headers = {name: value.format(port=shared_server.port) for name, value in headers.items()}
+    status, body = request(shared_server, "PUT", "/api/rooms/x", headers, b"{}")
     assert status in (403, 421) and body["error"]["message"]
-    assert server.json("GET", "/api/rooms") == []
+    assert shared_server.json("GET", "/api/rooms") == []
 
 
-def test_a_rebinding_page_joins_no_room(server):
+def test_a_rebinding_page_joins_no_room(shared_server):
     async def run():
-        origin = f"http://evil.example:{server.port}"
+        origin = f"http://evil.example:{shared_server.port}"
         with pytest.raises(websockets.WebSocketException):
-            await websockets.connect(server.signal_url, origin=origin, additional_headers={"Host": origin[7:]})
+            await websockets.connect(shared_server.signal_url, origin=origin, additional_headers={"Host": origin[7:]})
     asyncio.run(run())
-    assert request(server, "GET", "/api/rooms", {"Host": f"evil.example:{server.port}"})[0] == 421
+    assert request(shared_server, "GET", "/api/rooms", {"Host": f"evil.example:{shared_server.port}"})[0] == 421
 
 
 # Everything that an app may send to its family's endpoints, by a page of another site; `mode` as a form or an image would.

@@ -377,6 +377,7 @@ def test_a_line_that_was_away_gets_a_new_way_and_the_seat_stays(server, tmp_path
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+@pytest.mark.quick
 @pytest.mark.usefixtures("needs_address")
 def test_a_full_room_is_said_in_words(server, tmp_path):
     async def run():

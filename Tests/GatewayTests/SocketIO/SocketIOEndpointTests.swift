@@ -1,7 +1,6 @@
 import Basics
 import Foundation
 import HTTPTypes
-import JWTKit
 import TestSupport
 import Testing
 
@@ -19,14 +18,12 @@ import Testing
         }
     }
 
-    private func token(_ name: String, room: String) async throws -> String {
-        try await JWTKeyCollection().add(
-            hmac: HMACKey(from: TokenVerifier.key("correct")), digestAlgorithm: .sha256
-        ).sign(TokenClaims(room: room, name: name, exp: ExpirationClaim(value: .distantFuture)))
+    private func token(_ name: String, room: String) throws -> String {
+        try TokenClaims(room: room, name: name, exp: .distantFuture).signed("correct")
     }
 
     private func login(_ host: Host, _ name: String, room: String = "*") async throws -> String {
-        let token = try await token(name, room: room)
+        let token = try token(name, room: room)
         let answer = try await host.ask(.post, "/mobileLogin", body: "userName=\(name)&password=\(token)")
         guard case .string(let auth)? = answer.json["data"]?["auth_token"] else {
             Issue.record("\(answer.json)")
@@ -258,7 +255,7 @@ import Testing
     @Test func `in mode token nobody registers, and a token has one name`() async throws {
         let host = await host()
         #expect(try await host.ask(.post, "/register", body: "userName=alice&password=x").json["code"] == -1)
-        let token = try await token("alice", room: "*")
+        let token = try token("alice", room: "*")
         let answer = try await host.ask(.post, "/mobileLogin", body: "userName=bobby&password=\(token)")
         #expect(answer.status == 200 && answer.json["code"] == -1)
         #expect(answer.json["message"] == "this token is for the name alice" && answer.json["data"] == "")

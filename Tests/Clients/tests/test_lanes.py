@@ -1,0 +1,104 @@
+"""How the lanes share out the modules, and what is written of second tries: by runs of pytest over modules that the tests write."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from support import CLIENTS
+from support.lanes import choose
+from support.retries import line
+
+SECONDS = {"a working": 5, "b working": 9, "c patient": 3, "d patient": 7, "e alone": 1, "f working": 4}
+MARKED = '''
+import json, os, time, pytest
+from pathlib import Path
+
+def note(name):
+    began = time.monotonic()
+    time.sleep(0.5)
+    with open(os.environ["NOTES"], "a") as file:
+        file.write(json.dumps([name, began, time.monotonic(), os.getpid()]) + "\\n")
+'''
+
+
+@pytest.mark.parametrize("taken, finished, expected", [
+    ([], [], "e alone"),
+    (["e alone"], [], None),
+    (["e alone"], ["e alone"], "b working"),
+    (["e alone", "b working"], ["e alone"], "d patient"),
+    (["e alone", "b working", "d patient"], ["e alone"], "c patient"),
+    (["e alone", "b working", "d patient", "c patient"], ["e alone"], None),
+    (["e alone", "b working", "d patient", "c patient"], ["e alone", "b working"], "a working"),
+    (list(SECONDS), [], ""),
+])
+def test_the_longest_goes_first_working_ones_do_not_crowd_and_alone_is_alone(taken, finished, expected):
+    assert choose(list(SECONDS), taken, finished, SECONDS, cores=1) == expected
+
+
+def test_alone_waits_for_those_that_run_and_nothing_new_starts_before_it():
+    assert choose(["a working", "e alone", "c patient"], ["a working"], [], SECONDS, cores=2) is None
+
+
+def lane(folder, *arguments, **environment):
+    """A process of pytest over the modules of a folder, as the tests' own runs start it."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("CLIENT_", "TESSERA_"))} | environment
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-c", str(CLIENTS / "pyproject.toml"), "--rootdir", str(folder), "-p", "no:cacheprovider", *arguments, str(folder)],
+        cwd=CLIENTS, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def test_lanes_run_every_test_once_with_what_a_module_shares_and_remember_the_seconds(tmp_path):
+    modules, notes, agreed = tmp_path / "modules", tmp_path / "notes", tmp_path / "lanes"
+    modules.mkdir()
+    shared = '@pytest.fixture(scope="module")\ndef shared():\n    with open(os.environ["NOTES"] + ".shared", "a") as file:\n        file.write("started\\n")\n'
+    for name in ("one", "two", "three"):
+        tests = [f"def test_{name}_{number}(shared):\n    note('{name}')\n" for number in range(2)]
+        (modules / f"test_{name}.py").write_text(MARKED + shared + "\n".join(tests))
+    (modules / "test_four.py").write_text(MARKED + "pytestmark = pytest.mark.alone\n\ndef test_alone():\n    note('alone')\n")
+    environment = {"CLIENT_LANES": str(agreed), "NOTES": str(notes), "CLIENT_CORES": "2"}
+    lanes = [lane(modules, "-q", **environment) for _ in range(2)]
+    outputs = [each.communicate(timeout=60)[0] for each in lanes]
+    assert [each.returncode for each in lanes] == [0, 0], outputs
+    ran = [json.loads(each) for each in notes.read_text().splitlines()]
+    assert sorted(name for name, *_ in ran) == ["alone", "one", "one", "three", "three", "two", "two"], outputs
+    for name in ("one", "two", "three"):
+        assert len({process for module, *_, process in ran if module == name}) == 1, "a module is in one lane"
+    (alone,) = (each for each in ran if each[0] == "alone")
+    assert not [each for each in ran if each is not alone and each[1] < alone[2] and alone[1] < each[2]], "something ran beside it"
+    assert len((tmp_path / "notes.shared").read_text().splitlines()) == 3
+    history = json.loads((agreed / "seconds.json").read_text())
+    assert set(history) == {"test_one.py working", "test_two.py working", "test_three.py working", "test_four.py::test_alone alone"}
+    assert all(0.4 < seconds < 30 for seconds in history.values()), history
+
+
+def test_a_lane_that_dies_leaves_the_others_their_work_and_its_status_says_so(tmp_path):
+    modules, agreed = tmp_path / "modules", tmp_path / "lanes"
+    modules.mkdir()
+    (modules / "test_dies.py").write_text(MARKED + "pytestmark = pytest.mark.alone\n\ndef test_dies():\n    os.kill(os.getpid(), 9)\n")
+    (modules / "test_lives.py").write_text("def test_lives():\n    pass\n")
+    first = lane(modules, "-q", CLIENT_LANES=str(agreed))
+    output = first.communicate(timeout=60)[0]
+    assert first.returncode == -9, output
+    second = lane(modules, "-q", CLIENT_LANES=str(agreed))
+    output = second.communicate(timeout=60)[0]
+    assert second.returncode == 0 and "1 passed" in output, output
+
+
+def test_a_second_try_is_written_down_with_time_load_steal_and_the_failure(tmp_path):
+    modules, file = tmp_path / "modules", tmp_path / "retries.tsv"
+    modules.mkdir()
+    (modules / "test_shaky.py").write_text(
+        "tries = []\n\ndef test_shaky():\n    tries.append(1)\n    assert len(tries) > 1, 'not the\\tfirst time'\n\ndef test_steady():\n    pass\n")
+    began = time.time()
+    run = lane(modules, "-q", "--reruns", "1", TESSERA_RETRIES=str(file))
+    output = run.communicate(timeout=60)[0]
+    assert run.returncode == 0, output
+    (fields,) = [each.split("\t") for each in file.read_text().splitlines()]
+    assert fields[1:3] == ["clients", "test_shaky.py::test_shaky"] and fields[5] == "AssertionError: not the first time", fields
+    assert abs(time.mktime(time.strptime(fields[0], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone - began) < 60
+    assert float(fields[3]) >= 0 and 0 <= float(fields[4]) <= 100
+    assert line("a", 1.25, 0, "b").count("\t") == 5
