@@ -132,7 +132,7 @@ struct Endpoints: Sendable {
             table: table, rules: rules,
             access: access, limits: limits,
             largeBodies: largeBodies,
-            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger),
+            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger), webSockets: ownEndpoints,
             forward: cluster.map { Endpoints.forward(by: $0) })
     }
 
