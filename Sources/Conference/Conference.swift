@@ -1,5 +1,5 @@
 public import Basics
-import Foundation
+import FoundationEssentials
 public import Logging
 import Mixing
 import Recording

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import Recording
 
 /// Something that happened on the server, for programs that follow it: the entries of `EventBus`.

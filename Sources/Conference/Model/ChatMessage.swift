@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A message of a room's chat: text, or a picture.
 public struct ChatMessage: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A source that is to be pulled into a room.
 public struct InputWish: Hashable, Sendable {

@@ -1,5 +1,5 @@
 public import Basics
-public import Foundation
+public import FoundationEssentials
 import Mixing
 public import Recording
 public import RoomMedia

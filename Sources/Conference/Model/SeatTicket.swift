@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What the secret of a seat says where it is a ticket: who may take the seat, also at a server that has never seen it.
 public struct SeatTicket: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import Streaming
 
 /// A stream of a room to another server, as clients see it.

@@ -1,5 +1,5 @@
 public import Conference
-import Foundation
+import FoundationEssentials
 
 /// A URL that gets events by HTTP, after Standard Webhooks 1.0.
 public struct Webhook: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The metadata of a recording, in the catalogue and in the sidecar file (`<id>.json`).
 public struct RecordingEntry: Codable, Hashable, Sendable {

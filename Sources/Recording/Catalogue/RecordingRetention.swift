@@ -1,5 +1,5 @@
 import Basics
-public import Foundation
+public import FoundationEssentials
 
 /// Which recordings are removed, by their age and by the size of all together. A value.
 public struct RecordingRetention: Sendable {

@@ -1,5 +1,5 @@
 import Basics
-public import Foundation
+public import FoundationEssentials
 
 /// How far a complete recording is on its way to where it is kept (`recording.onFinished`).
 public struct RecordingDelivery: Codable, Hashable, Sendable {

@@ -1,5 +1,5 @@
 public import Basics
-import Foundation
+import FoundationEssentials
 
 /// The playlists of a stream (RFC 8216bis).
 extension HLSWindow {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What a stream to another server does.
 public enum StreamState: Hashable, Sendable {

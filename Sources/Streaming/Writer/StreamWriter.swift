@@ -1,6 +1,7 @@
 public import Basics
 import Codecs
-import Foundation
+import Dispatch
+import FoundationEssentials
 import Synchronization
 import Threads
 
