@@ -37,7 +37,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // Hummingbird brings it; named here for what the server itself requests (webhooks).
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // C libraries: one module map and one small shim header each.
@@ -47,6 +46,7 @@ let package = Package(
         .systemLibrary(name: "CX264", pkgConfig: "x264"),
         .systemLibrary(name: "CYUV"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
@@ -111,7 +111,7 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "Basics", "Threads", "Cryptography", "Peer", "RoomMedia", "Recording", "Streaming", "Conference",
-                "Cluster", "WebFiles",
+                "Cluster", "WebFiles", "CYAML",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -128,7 +128,6 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
             ],
             exclude: ["Web"],
             swiftSettings: strict),

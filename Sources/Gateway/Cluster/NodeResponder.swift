@@ -1,5 +1,5 @@
 import Cluster
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
