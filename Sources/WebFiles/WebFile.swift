@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A file of the web client, bundled and compressed: `scripts/bundle_page.py` writes them as Swift, `WebFile.all`, in
 /// each build after a change of a source.
