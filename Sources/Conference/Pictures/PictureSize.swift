@@ -2,13 +2,13 @@ import Basics
 
 extension ChatPicture {
     /// The width and height of a picture in pixels, as its header names them.
-    public struct Size: Hashable, Sendable {
-        public var width: Int
-        public var height: Int
+    package struct Size: Hashable, Sendable {
+        package var width: Int
+        package var height: Int
 
         /// nil: the bytes are no picture of a `Format`, or their header is damaged. Reads no more than the headers in
         /// front of the picture's data.
-        public init?(_ bytes: [UInt8]) {
+        package init?(_ bytes: [UInt8]) {
             guard let format = Format(bytes) else { return nil }
             do throws(ByteReader.Truncated) {
                 var reader = ByteReader(bytes.span)
