@@ -37,7 +37,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // Hummingbird brings it; named here for what the server itself requests (webhooks).
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // C libraries: one module map and one small shim header each.
@@ -47,15 +46,17 @@ let package = Package(
         .systemLibrary(name: "CX264", pkgConfig: "x264"),
         .systemLibrary(name: "CYUV"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
         .target(name: "CSockets"),
-        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift
-        // array literals, which cost the compiler a minute for 150 KB.
-        .target(name: "CWeb"),
-        // The shipped layouts, likewise.
+        // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
+
+        // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
+        .plugin(name: "PageBundle", capability: .buildTool()),
+        .target(name: "WebFiles", swiftSettings: strict, plugins: ["PageBundle"]),
 
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
@@ -110,7 +111,7 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "Basics", "Threads", "Cryptography", "Peer", "RoomMedia", "Recording", "Streaming", "Conference",
-                "Cluster", "CWeb",
+                "Cluster", "WebFiles", "CYAML",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -127,7 +128,6 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
             ],
             exclude: ["Web"],
             swiftSettings: strict),
@@ -197,7 +197,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "TestSupport", "Basics", "Threads", "Cryptography", "Peer", "Codecs", "RoomMedia", "Recording",
-                "Streaming", "Conference", "Cluster", "Gateway",
+                "Streaming", "Conference", "Cluster", "Gateway", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -234,8 +234,8 @@ let package = Package(
             name: "ScenariosTests", dependencies: ["TestSupport", "Basics", "Simulation", "RoomMedia", "Scenarios"],
             path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
         .testTarget(
-            name: "BenchTests", dependencies: ["Bench", "Recording", "Simulation"], path: "Tests/Benchmarks/BenchTests",
-            swiftSettings: strict),
+            name: "BenchTests", dependencies: ["Basics", "Bench", "Recording", "Simulation"],
+            path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),

@@ -24,6 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # What all targets depend on.
 SHARED = ("Package.swift", "Package.resolved")
+# What a plugin makes a target's sources of.
+BUNDLED = {"WebFiles": ("Sources/Gateway/Web", "Plugins/PageBundle", "scripts/bundle_page.py")}
 
 
 @cache
@@ -35,7 +37,7 @@ def manifest():
 
 def folder(name):
     target = manifest()[name]
-    root = "Tests" if target["type"] == "test" else "Sources"
+    root = {"test": "Tests", "plugin": "Plugins"}.get(target["type"], "Sources")
     return ROOT / (target.get("path") or f"{root}/{name}")
 
 
@@ -57,13 +59,21 @@ def below(name):
 @cache
 def own_hash(name):
     digest = hashlib.sha256(json.dumps(manifest()[name], sort_keys=True).encode())
-    for path in sorted(path for path in folder(name).rglob("*") if path.is_file()):
+    for path in files(folder(name)):
         add(digest, path)
         if path.suffix == ".c":
             # A file that the compiler embeds is as much a source of the target as the one that names it.
             for embedded in re.findall(r'^#embed "(.+)"', path.read_text(), re.MULTILINE):
                 add(digest, path.parent / embedded)
+    for bundled in BUNDLED.get(name, ()):
+        for path in files(ROOT / bundled):
+            add(digest, path)
     return digest.digest()
+
+
+def files(place):
+    """The files of a folder, or the one file."""
+    return sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
 
 
 def add(digest, path):

@@ -43,6 +43,14 @@ extension StringProtocol where SubSequence == Substring {
         return Substring(slice)
     }
 
+    /// The text without white space and line ends of any kind at its ends.
+    package func trimmingWhitespace() -> String {
+        var rest = Substring(self).unicodeScalars
+        while let first = rest.first, first.properties.isWhitespace { rest.removeFirst() }
+        while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }
+        return String(rest)
+    }
+
     /// Whether both are equal, ignoring the case of ASCII letters; `other` must be in lower case. Allocates nothing.
     @inlinable package func equals(lowercase other: String) -> Bool {
         utf8.count == other.utf8.count

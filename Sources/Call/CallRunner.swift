@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 import Sockets
 
 /// Runs `tessera call`: one or many headless participants against a server.

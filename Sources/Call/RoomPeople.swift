@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The participants of the room as the server reports them: first the whole list, then the changes. Of other viewers
 /// only their number is reported.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The address of a server's signalling, parsed from the user's text.
 package struct SignallingAddress: Equatable, Sendable {
@@ -12,7 +12,7 @@ package struct SignallingAddress: Equatable, Sendable {
     package init(_ text: String) throws(CallError) {
         let full = text.contains("://") ? text : "http://" + text
         guard let url = URLComponents(string: full), let scheme = url.scheme?.lowercased(), let host = url.host,
-            !host.isEmpty
+            !host.isEmpty, !host.contains(" ")
         else {
             throw CallError("'\(text)' is not a server address: write http://HOST:PORT or https://HOST")
         }

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -27,7 +27,7 @@ package struct SignallingClient {
         case other(String)
 
         init(json: Data) {
-            let object = (try? JSONSerialization.jsonObject(with: json)) as? [String: Any] ?? [:]
+            let object = JSONObject.members(of: json)
             let text = { (key: String) in object[key] as? String ?? "" }
             switch text("type") {
             case "joined":
@@ -40,7 +40,7 @@ package struct SignallingClient {
                     RoomPeople.Update(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
             case "left": self = .left(reason: text("reason"))
-            case "moving": self = .moving(within: Int(max(1, min(object["within"] as? Double ?? 1, 3600))))
+            case "moving": self = .moving(within: Int(max(1, min(JSONObject.number(object["within"]) ?? 1, 3600))))
             case "error":
                 self = .error(
                     code: text("code"), message: text("message"), fatal: object["fatal"] as? Bool ?? false,
@@ -55,8 +55,7 @@ package struct SignallingClient {
         fileprivate let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
         package func send(_ object: [String: any Sendable]) async throws {
-            let data = try JSONSerialization.data(withJSONObject: object)
-            try await write(.text, Array(data))
+            try await write(.text, JSONObject.bytes(of: object))
         }
 
         fileprivate func write(_ opcode: WebSocketOpcode, _ bytes: [UInt8]) async throws {

@@ -1,6 +1,7 @@
 import Basics
 import Codecs
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The media of a participant without a file: a coloured picture with a moving bar, which flashes white for a tenth of
 /// a second at each full second, with a beep of the same length. Flash and beep show whether audio and video arrive in

@@ -1,10 +1,11 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 extension ClusterSettings {
     /// Whether a text is a URL by which nodes can connect. AsyncHTTPClient connects to files by other schemes.
     package static func isURL(_ text: String) -> Bool {
-        guard text.utf8.count <= 512, let url = URL(string: text), url.scheme == "http" || url.scheme == "https",
+        guard text.utf8.count <= 512, text.utf8.allSatisfy({ (33...126).contains($0) }), let url = URL(string: text),
+            url.scheme == "http" || url.scheme == "https",
             let host = url.host(), !host.isEmpty
         else { return false }
         return Endpoint.ports.contains(url.port ?? 443)

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 extension NodeRecord {
     /// Whether a text can be a zone and, unless it is empty, an id: at most 63 letters, digits, `-` and `.`.

@@ -1,5 +1,5 @@
 import Basics
-package import Foundation
+package import FoundationEssentials
 import RoomMedia
 
 /// Rooms that come from other servers and go to them. What decides that is no part of the conference.

@@ -1,5 +1,5 @@
 package import Basics
-import Foundation
+import FoundationEssentials
 package import Logging
 import Mixing
 import Recording

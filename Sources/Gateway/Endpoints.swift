@@ -1,7 +1,7 @@
 import Basics
 import Cluster
 import Conference
-import Foundation
+import FoundationEssentials
 import Hummingbird
 import Logging
 import Threads

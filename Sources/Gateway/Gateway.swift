@@ -1,7 +1,8 @@
 import Basics
 import Cluster
 import Conference
-import Foundation
+import FoundationEssentials
+import Glibc
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS

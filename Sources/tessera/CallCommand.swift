@@ -1,7 +1,9 @@
 import ArgumentParser
 import Basics
 import Call
-import Foundation
+import Dispatch
+import FoundationEssentials
+import Glibc
 
 struct CallCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -62,7 +64,7 @@ struct CallCommand: AsyncParsableCommand {
     }
 
     /// Writes a line that also a pipe gets at once.
-    private static func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+    private static func report(_ line: String) { write(line, to: STDOUT_FILENO) }
 
     /// Writes an event with its time to the standard error: `2026-11-23T10:15:30.250Z Ada: moved: picture gap …`.
     private static func note(_ line: String) {

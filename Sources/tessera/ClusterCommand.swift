@@ -1,7 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Basics
-import Foundation
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -112,8 +112,8 @@ private struct ClusterStatus: Decodable {
         let rows = [heads] + nodes.map(row)
         let widths = heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         let table = rows.map { row in
-            zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined(separator: "  ")
-                .trimmingCharacters(in: .whitespaces)
+            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+                .trimmingWhitespace()
         }
         let sum =
             agreed
@@ -132,7 +132,7 @@ private struct ClusterStatus: Decodable {
         if node.following == false { state += ", blind" }
         return [
             node.id, node.zone.isEmpty ? "-" : node.zone, node.version, state,
-            node.leaseMargin.map { String(format: "%.1f s", $0) } ?? "-", load, "\(node.rooms)", "\(node.seats)",
+            node.leaseMargin.map { String($0, decimals: 1) + " s" } ?? "-", load, "\(node.rooms)", "\(node.seats)",
             node.draining ? "yes" : "-",
             node.answers ? (differences.isEmpty ? "all" : differences.joined(separator: ", ")) : "-",
         ]

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Mixing
 
 struct LayoutCommand: ParsableCommand {
@@ -38,7 +38,7 @@ func readLayout(_ file: String) throws(LayoutFaults) -> Layout {
                 mend: "check the path and its permissions")
         ])
     }
-    let folder = (file as NSString).deletingLastPathComponent
+    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
     return try Layout.parse(
         json: [UInt8](data), file: file, images: LayoutImages(directory: folder.isEmpty ? "." : folder))
 }

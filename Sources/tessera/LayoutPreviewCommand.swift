@@ -1,6 +1,6 @@
 import ArgumentParser
 import Codecs
-import Foundation
+import FoundationEssentials
 import Gateway
 import Mixing
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Basics
-import Foundation
+import FoundationEssentials
 import Recording
 
 struct RecordingCommand: ParsableCommand {
@@ -61,4 +61,4 @@ struct RecordingCommand: ParsableCommand {
     }
 }
 
-private func seconds(_ duration: Duration) -> String { String(format: "%.3f s", duration.inSeconds) }
+private func seconds(_ duration: Duration) -> String { String(duration.inSeconds, decimals: 3) + " s" }

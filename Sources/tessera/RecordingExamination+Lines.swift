@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 import Recording
 
 extension RecordingExamination {
@@ -90,10 +90,13 @@ extension RecordingExamination {
 
     private func clock(_ seconds: Double) -> String {
         let whole = Int(seconds)
-        return String(format: "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60)
+        let parts = [whole / 60 % 60, whole % 60].map { ($0 < 10 ? ":0" : ":") + String($0) }
+        return String(whole / 3600) + parts.joined()
     }
 
     private func name(_ kind: RecordingReport.Track.Kind) -> String { kind == .video ? "video" : "audio" }
-    private func seconds(_ duration: Duration) -> String { String(format: "%.3f s", duration.inSeconds) }
-    private func milliseconds(_ duration: Duration) -> String { String(format: "%+.1f ms", duration.inMilliseconds) }
+    private func seconds(_ duration: Duration) -> String { String(duration.inSeconds, decimals: 3) + " s" }
+    private func milliseconds(_ duration: Duration) -> String {
+        String(duration.inMilliseconds, decimals: 1, isSigned: true) + " ms"
+    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Gateway
+import Glibc
 import Logging
 
 struct ServeCommand: AsyncParsableCommand {
@@ -69,5 +70,15 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// One line to standard error.
 func printError(_ line: String) {
-    FileHandle.standardError.write(Data((line + "\n").utf8))
+    write(line, to: STDERR_FILENO)
+}
+
+/// Writes a line at once, whatever the other end is.
+func write(_ line: String, to descriptor: Int32) {
+    var rest = Array((line + "\n").utf8)[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 || count < 0 && errno == EINTR else { return }
+        rest = rest.dropFirst(max(0, count))
+    }
 }

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 import Logging
 
 /// The copy of the store: a listing, and from there on the watch.

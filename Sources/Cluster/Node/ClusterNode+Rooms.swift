@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 /// What the node does with its own keys: reports, claims, releases, states.
 extension ClusterNode {

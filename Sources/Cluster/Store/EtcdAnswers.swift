@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The answers of etcd's JSON gateway. Numbers of 64 bits are strings, and 0, false and empty lists are left out.
 enum EtcdAnswer {

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 /// The bodies of the calls of etcd's JSON gateway: 64-bit integers and bytes are strings, the latter in base64.
 enum EtcdRequest {

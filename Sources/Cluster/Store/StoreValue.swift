@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 /// The value of a key: JSON in the store.
 enum StoreValue: Hashable, Sendable {

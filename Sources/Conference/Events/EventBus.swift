@@ -1,5 +1,5 @@
 package import Basics
-import Foundation
+import FoundationEssentials
 
 /// The events of the server in one order, for any number of readers. The latest stay in memory, so that a reader that
 /// was away for a while misses none.

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Recording
 
 /// Something that happened on the server, for programs that follow it: the entries of `EventBus`.

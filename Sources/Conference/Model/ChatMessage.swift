@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// A message of a room's chat: text, or a picture.
 package struct ChatMessage: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// A source that is to be pulled into a room.
 package struct InputWish: Hashable, Sendable {

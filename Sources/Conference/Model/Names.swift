@@ -1,4 +1,5 @@
-import Foundation
+import Basics
+import FoundationEssentials
 
 /// The rules for the names of rooms and participants.
 package enum Names {
@@ -15,7 +16,7 @@ package enum Names {
         // Bounds the work on a long text, before anything is removed from it.
         guard text.utf8.count <= 1024 else { return nil }
         let name = String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isHiddenControl }))
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+            .trimmingWhitespace()
         guard allowedLength.contains(name.count), name.utf8.count <= 256,
             name.unicodeScalars.contains(where: \.isVisible)
         else { return nil }

@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Foundation
+import FoundationEssentials
 import RoomMedia
 
 /// The members and settings of a room, and the rules of what members may do: a value without threads, media or clocks.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Why a stored state is of no use.
 package struct BadRoomState: Error, Hashable, Sendable, CustomStringConvertible {

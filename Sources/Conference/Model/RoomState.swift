@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// What a room takes along to another server: all that its members have set and said, without media. The PIN and the URLs
 /// of streams and inputs are secrets.

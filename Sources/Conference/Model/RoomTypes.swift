@@ -1,5 +1,5 @@
 package import Basics
-package import Foundation
+package import FoundationEssentials
 import Mixing
 package import Recording
 package import RoomMedia

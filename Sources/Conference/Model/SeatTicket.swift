@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// What the secret of a seat says where it is a ticket: who may take the seat, also at a server that has never seen it.
 package struct SeatTicket: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Streaming
 
 /// A stream of a room to another server, as clients see it.

@@ -1,7 +1,7 @@
 import Basics
 import Codecs
 import Dispatch
-import Foundation
+import FoundationEssentials
 import Glibc
 import Logging
 

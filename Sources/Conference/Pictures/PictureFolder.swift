@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The folder of the chats' pictures: one file for each, named by the picture's id. Files of other names are left
 /// alone. Every call reads or writes the disk, and may take as long as the disk does.
@@ -85,7 +86,8 @@ struct PictureFolder: Sendable {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Fault(reason: (error as NSError).localizedFailureReason ?? "\(path) cannot be created")
+            let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code
+            throw code.map { Fault($0.rawValue) } ?? Fault(reason: "\(path) cannot be created")
         }
     }
 

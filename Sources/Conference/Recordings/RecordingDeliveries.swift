@@ -1,5 +1,6 @@
 import Basics
-import Foundation
+import Dispatch
+import FoundationEssentials
 import Logging
 import Recording
 import Threads

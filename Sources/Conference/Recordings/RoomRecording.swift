@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Foundation
+import FoundationEssentials
 import Peer
 import Recording
 import RoomMedia

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 import RoomMedia
 import Threads
 
@@ -150,7 +150,7 @@ final class ChatService: Sendable {
         case .text(let text): message.forms = [Array("\(name): \(text)".utf8)]
         case .picture(let picture, let bytes):
             if bytes.count <= ChannelMessage.maxBytes { message.forms.append(bytes) }
-            let size = String(format: "%.1f MB", Double(picture.bytes) / 1_000_000)
+            let size = String(Double(picture.bytes) / 1_000_000, decimals: 1) + " MB"
             let link = publicURL.isEmpty ? "" : " " + publicURL + picture.path
             message.forms.append(Array("\(name): picture of \(size)\(link)".utf8))
         }

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 import Logging
 import Recording
 import RoomMedia
@@ -190,7 +190,7 @@ final class RecordingService: Sendable {
     ///
     /// - Parameter participant: the one who sets it; nil: an administrator.
     func mark(_ id: String, _ text: String, by participant: String? = nil) throws(ConferenceError) {
-        let title = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        let title = text.trimmingWhitespace()
         let isPlain = !title.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard !title.isEmpty, title.utf8.count <= Self.longestMark, isPlain else {
             throw .badRequest("a mark has 1 to \(Self.longestMark) bytes of text on one line")

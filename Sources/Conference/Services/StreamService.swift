@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Foundation
+import FoundationEssentials
 import Logging
 import RoomMedia
 import Streaming

@@ -1,5 +1,5 @@
 import Conference
-import Foundation
+import FoundationEssentials
 import Hummingbird
 
 /// The recordings of a room's meeting, for those who are in it.

@@ -1,6 +1,7 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
+import Glibc
 import Hummingbird
 import Recording
 

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import Basics
 import Cluster
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import NIOCore

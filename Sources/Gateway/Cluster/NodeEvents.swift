@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Basics
 import Cluster
 import Conference
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import NIOCore

@@ -1,7 +1,7 @@
 import Basics
 import Cluster
 import Conference
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore

@@ -1,11 +1,12 @@
-import Foundation
+import Basics
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
 extension NodeBytes {
     /// Serves the client where its room is here.
     func serve(by endpoint: RawTCPEndpoint, _ front: ClusterFront) async {
-        let room = handshake.headers.first(name: NodeHeaders.room)?.removingPercentEncoding ?? ""
+        let room = handshake.headers.first(name: NodeHeaders.room)?.percentDecoded ?? ""
         let epoch = handshake.headers.first(name: NodeHeaders.epoch).flatMap { Int64($0) }
         do throws(Refusal) {
             if case .elsewhere(let owner) = try await front.ownership(of: room, epoch: epoch) {

@@ -1,6 +1,6 @@
 import Basics
 import Cluster
-import Foundation
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import NIOPosix

@@ -1,7 +1,7 @@
 import Basics
 import Cluster
 import Conference
-import Foundation
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import Threads
@@ -176,7 +176,7 @@ struct OwnedSocket: Sendable {
 
     func serve(_ connection: WebSocketConnection) async {
         let headers = connection.handshake.headers
-        if let room = headers.first(name: NodeHeaders.room)?.removingPercentEncoding {
+        if let room = headers.first(name: NodeHeaders.room)?.percentDecoded {
             let epoch = headers.first(name: NodeHeaders.epoch).flatMap { Int64($0) }
             do throws(Refusal) {
                 if case .elsewhere(let owner) = try await front.ownership(of: room, epoch: epoch) {

@@ -1,7 +1,6 @@
 import Basics
 import Conference
 import RoomMedia
-import Yams
 
 /// Merges the settings: defaults, then the YAML file, then the environment, then flags. File and environment are
 /// arguments.
@@ -55,9 +54,9 @@ package struct ConfigurationLoader {
 
     private mutating func read(_ file: File) {
         do {
-            guard let root = try Yams.compose(yaml: file.text) else { return }
+            guard let root = try YAMLNode.parse(file.text) else { return }
             if root.isNull { return }
-            guard let mapping = root.mapping else {
+            guard case .mapping(let mapping) = root.content else {
                 faults.append(
                     ConfigurationFault(
                         key: file.name, value: nil, what: "the file must hold keys such as `http:` and `rooms:`"))
@@ -65,21 +64,19 @@ package struct ConfigurationLoader {
             }
             read(mapping, under: "", in: file.name)
         } catch {
-            let words = "\(error)".split(whereSeparator: \.isNewline).map { $0.trimmingPrefix { $0 == " " } }
-            faults.append(
-                ConfigurationFault(key: file.name, value: nil, what: "not YAML: " + words.joined(separator: " ")))
+            faults.append(ConfigurationFault(key: file.name, value: nil, what: "not YAML: \(error)"))
         }
     }
 
-    private mutating func read(_ mapping: Node.Mapping, under prefix: String, in file: String) {
+    private mutating func read(_ mapping: [(key: YAMLNode, value: YAMLNode)], under prefix: String, in file: String) {
         for (keyNode, valueNode) in mapping {
-            let name = keyNode.scalar?.string ?? "?"
+            let name = keyNode.text ?? "?"
             let path = prefix.isEmpty ? name : "\(prefix).\(name)"
-            let place = keyNode.mark.map { "\(file):\($0.line)" } ?? file
+            let place = "\(file):\(keyNode.line)"
             if let key = ConfigurationSchema.byPath[path] {
                 apply(RawSetting(valueNode), to: key, named: path, place: place)
             } else if ConfigurationSchema.isSection(path) {
-                if let inner = valueNode.mapping {
+                if case .mapping(let inner) = valueNode.content {
                     read(inner, under: path, in: file)
                 } else if !valueNode.isNull {
                     let keys = ConfigurationSchema.keys.map(\.path).filter { $0.hasPrefix(path + ".") }
@@ -149,25 +146,14 @@ package struct ConfigurationLoader {
     }
 }
 
-extension Node {
-    fileprivate var isNull: Bool {
-        guard let scalar else { return false }
-        return scalar.style == .plain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
-    }
-}
-
 extension RawSetting {
-    fileprivate init(_ node: Node) {
-        if node.isNull {
-            self = .null
-        } else if let scalar = node.scalar {
-            self = .scalar(scalar.string, quoted: scalar.style == .singleQuoted || scalar.style == .doubleQuoted)
-        } else if let sequence = node.sequence {
-            self = .list(sequence.map { RawSetting($0) })
-        } else if let mapping = node.mapping {
-            self = .map(mapping.map { Entry(key: $0.key.scalar?.string ?? "?", value: RawSetting($0.value)) })
-        } else {
-            self = .null
+    fileprivate init(_ node: YAMLNode) {
+        switch node.content {
+        case _ where node.isNull: self = .null
+        case .scalar(let text, let style): self = .scalar(text, quoted: style == .quoted)
+        case .sequence(let items): self = .list(items.map { RawSetting($0) })
+        case .mapping(let members):
+            self = .map(members.map { Entry(key: $0.key.text ?? "?", value: RawSetting($0.value)) })
         }
     }
 
@@ -177,7 +163,7 @@ extension RawSetting {
             self = .scalar(line, quoted: false)
             return
         }
-        if line.hasPrefix("["), let node = try? Yams.compose(yaml: line) {
+        if line.hasPrefix("["), let node = try? YAMLNode.parse(line) {
             self = RawSetting(node)
             return
         }

@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 import NIOCore
 import Recording
 import RoomMedia

@@ -1,7 +1,7 @@
 package import Basics
 package import Cluster
 package import Conference
-package import RoomMedia
+import RoomMedia
 
 /// All settings of the server, with their defaults.
 ///

@@ -1,5 +1,5 @@
 package import Conference
-import Foundation
+import FoundationEssentials
 
 /// A URL that gets events by HTTP, after Standard Webhooks 1.0.
 package struct Webhook: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 
 extension ConfigurationRule where Value == [Webhook] {
     /// `[{url, secret, events, timeout, retryFor}]`

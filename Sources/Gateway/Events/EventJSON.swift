@@ -1,5 +1,5 @@
 import Conference
-import Foundation
+import FoundationEssentials
 import Recording
 
 extension Shared<ServerEvent> {

@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Streaming
@@ -150,7 +150,6 @@ struct HLSEndpoint: Sendable {
 
     /// The text as a value in a query, which in a playlist stands between quotes.
     private static func escaped(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-            ?? ""
+        text.percentEncoded(keeping: "-._~")
     }
 }

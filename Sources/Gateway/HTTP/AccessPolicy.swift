@@ -1,6 +1,6 @@
 import Conference
 import Cryptography
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 
 /// The access rule of a route.

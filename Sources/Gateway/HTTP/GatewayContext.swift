@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -48,7 +48,7 @@ struct RouteRequest: Sendable {
 
     /// A query parameter, decoded.
     func query(_ name: String) -> String? {
-        request.uri.queryParameters.get(name).flatMap { $0.replacing("+", with: " ").removingPercentEncoding ?? $0 }
+        request.uri.queryParameters.get(name).flatMap { $0.replacing("+", with: " ").percentDecoded ?? $0 }
     }
 
     /// A query parameter that is a whole number; nil if it is missing.

@@ -1,5 +1,5 @@
 import Conference
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -167,7 +167,9 @@ struct GatewayResponder: HTTPResponder {
         response.headers[.referrerPolicy] = "no-referrer"
         if usesTLS { response.headers[.strictTransportSecurity] = "max-age=15552000" }
         guard let origin = request.headers[.origin] else { return }
-        response.headers[.vary] = "Origin"
+        // A page's file, or an answer of another node, may vary by more.
+        let others = (response.headers[.vary] ?? "").split(separator: ", ").filter { $0 != "Origin" }
+        response.headers[.vary] = (others + ["Origin"]).joined(separator: ", ")
         guard rules.origins.allows(origin: origin, hosts: []) else { return }
         // CORS for the pages that http.allowedOrigins lists.
         response.headers[.accessControlAllowOrigin] = origin

@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 /// The name in a `Host` header, without its port.
 struct HostName: Hashable, Sendable {

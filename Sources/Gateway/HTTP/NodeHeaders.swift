@@ -1,6 +1,6 @@
 import Basics
 import Cluster
-import Foundation
+import FoundationEssentials
 import HTTPTypes
 import NIOHTTP1
 

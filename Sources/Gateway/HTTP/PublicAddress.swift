@@ -1,4 +1,5 @@
-import Foundation
+import Basics
+import FoundationEssentials
 
 /// The address by which a client reaches this server, for the URLs in answers: `http.publicURL`, or what the request
 /// and a trusted proxy name.
@@ -38,6 +39,6 @@ struct PublicAddress: Hashable, Sendable {
 
     /// A room's id as one segment of a path.
     static func segment(_ room: String) -> String {
-        room.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? room
+        room.percentEncoded()
     }
 }

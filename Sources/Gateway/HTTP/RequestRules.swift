@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 /// The settings' rules for names, origins and proxies, for HTTP requests and WebSocket handshakes alike.
 struct RequestRules: Sendable {

@@ -1,6 +1,6 @@
 import Basics
 import Cryptography
-import Foundation
+import FoundationEssentials
 import NIOCore
 import NIOSSL
 

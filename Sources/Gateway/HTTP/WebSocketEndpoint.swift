@@ -1,5 +1,6 @@
+import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
@@ -38,7 +39,7 @@ struct WebSocketEndpoint: Sendable {
         switch pattern {
         case .path(let own): return path == own
         case .room:
-            guard let name = path.dropFirst().removingPercentEncoding, path.first == "/" else { return false }
+            guard let name = path.dropFirst().percentDecoded, path.first == "/" else { return false }
             return name.isEmpty || Names.isRoom(name)
         }
     }

@@ -1,6 +1,7 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The numbers of connections that fit into the process's file descriptors.
 struct DescriptorBudget: Equatable, Sendable {

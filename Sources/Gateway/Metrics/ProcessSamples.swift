@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The metrics of the process, with the names that Prometheus' own clients use, and what it is.

@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 import Threads
 
 /// The calls of all Socket.IO clients: rings, joins, offers and their ends.

@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// Chat from person to person, and between a client and the room in which it is.
 final class SocketIOChat: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The socket of a service manager that takes sd_notify(3)'s datagrams.

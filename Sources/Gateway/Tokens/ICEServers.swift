@@ -1,6 +1,6 @@
 import Basics
 import Cryptography
-import Foundation
+import FoundationEssentials
 
 /// The STUN and TURN servers for clients, with TURN REST credentials (draft-uberti-behave-turn-rest).
 struct ICEServers: Sendable {

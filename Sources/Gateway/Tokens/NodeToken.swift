@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The tokens by which nodes of one cluster prove themselves to each other: JWT with HS256 (RFC 7519) by
 /// `cluster.secret` for one node, which lives for half a minute. Another node that gets it can do nothing with it.

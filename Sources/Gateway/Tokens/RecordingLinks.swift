@@ -1,5 +1,6 @@
+import Basics
 import Cryptography
-import Foundation
+import FoundationEssentials
 
 /// Links to a recording's file that work without a token until they expire.
 struct RecordingLinks: Sendable {
@@ -27,10 +28,8 @@ struct RecordingLinks: Sendable {
     ///
     /// - Parameter expires: seconds since 1970.
     func path(of id: String, expires: Int) -> String {
-        let name =
-            id.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-_.")))
-            ?? id
-        return "/api/recordings/\(name)/file?expires=\(expires)&signature=\(signature(id, expires))"
+        return
+            "/api/recordings/\(id.percentEncoded(keeping: "-_."))/file?expires=\(expires)&signature=\(signature(id, expires))"
     }
 
     /// Whether a request for `/api/recordings/{id}/file` has a valid signature that has not expired.

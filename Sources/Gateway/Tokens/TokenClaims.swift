@@ -1,5 +1,5 @@
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// The claims of a token.
 struct TokenClaims: Codable, Equatable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Checks tokens: JWT with HS256 (RFC 7519).
 struct TokenVerifier: Sendable {

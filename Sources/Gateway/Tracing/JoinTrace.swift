@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// The trace of one join, from the seat to the first frames both ways, as OpenTelemetry's spans. A value.
 struct JoinTrace: Sendable {

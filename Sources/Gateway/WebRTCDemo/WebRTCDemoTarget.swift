@@ -1,5 +1,6 @@
+import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// What the URL of a WebRTC demo client says: `/ROOM?name=N&token=T&pin=P`. The protocol itself has neither room nor name.
 struct WebRTCDemoTarget: Sendable, Equatable {
@@ -15,11 +16,11 @@ struct WebRTCDemoTarget: Sendable, Equatable {
     init(uri: String, defaultRoom: String) {
         let parts = uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = String(parts[0].drop { $0 == "/" })
-        room = path.isEmpty ? defaultRoom : path.removingPercentEncoding ?? path
+        room = path.isEmpty ? defaultRoom : path.percentDecoded ?? path
         guard parts.count == 2 else { return }
         for pair in parts[1].split(separator: "&").prefix(32) {
             let member = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard member.count == 2, let value = member[1].replacing("+", with: " ").removingPercentEncoding else {
+            guard member.count == 2, let value = member[1].replacing("+", with: " ").percentDecoded else {
                 continue
             }
             switch member[0] {

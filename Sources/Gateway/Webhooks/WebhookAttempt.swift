@@ -1,5 +1,5 @@
 import Cryptography
-import Foundation
+import FoundationEssentials
 
 /// A request to a webhook, signed for this attempt (Standard Webhooks 1.0, "Webhook headers").
 struct WebhookAttempt: Sendable, Equatable {

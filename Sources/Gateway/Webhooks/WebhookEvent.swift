@@ -1,5 +1,5 @@
 import Basics
-import Foundation
+import FoundationEssentials
 
 /// An event that waits for a webhook.
 struct WebhookEvent: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import Cryptography
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The folder of the queues: a file for each webhook, named by the digest of its URL, and a lock, so that no two servers
 /// use it at the same time.
@@ -35,7 +36,9 @@ final class WebhookFolder {
     private static let suffix = ".queue"
 
     private static func name(of webhook: Webhook) -> String {
-        HashFunction.sha256.digest(Array(webhook.url.utf8)).prefix(8).map { String(format: "%02x", $0) }.joined()
+        HashFunction.sha256.digest(Array(webhook.url.utf8)).prefix(8).map {
+            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+        }.joined()
             + suffix
     }
 

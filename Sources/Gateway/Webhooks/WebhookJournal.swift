@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The file of the events that wait for one webhook, so that the end of the process, however it comes, loses none that

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension [Webhook] {
     /// The webhooks with the secrets of their files.

@@ -1,6 +1,6 @@
 import Basics
 import Cryptography
-import Foundation
+import FoundationEssentials
 
 /// JSON Web Tokens (RFC 7519) in the compact form (RFC 7515 §7.1) with HMAC-SHA256 (RFC 7518 §3.2), and no others.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The names of an object's members. RFC 7515 §4 and RFC 7519 §4 refuse tokens in which one occurs twice: readers differ
 /// in which of the two counts.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Any JSON value: the form of all encoded answers and messages, and of decoded API bodies.
 enum JSONValue: Sendable, Equatable {

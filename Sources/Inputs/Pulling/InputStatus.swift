@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// The state of an input.
 package struct InputStatus: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Basics
 import Codecs
-import Foundation
+import FoundationEssentials
 import Streaming
 package import Synchronization
 package import Threads

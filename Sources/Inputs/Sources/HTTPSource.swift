@@ -1,7 +1,8 @@
 import AsyncHTTPClient
 import Basics
 import Codecs
-import Foundation
+import Dispatch
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 import Streaming
@@ -139,7 +140,7 @@ final class HTTPSource: ByteSource {
         guard let parts = url.userInfo?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) else {
             return nil
         }
-        let text = parts.map { String($0).removingPercentEncoding ?? String($0) }.joined(separator: ":")
+        let text = parts.map { String($0).percentDecoded ?? String($0) }.joined(separator: ":")
         return "Basic " + Data((parts.count > 1 ? text : text + ":").utf8).base64EncodedString()
     }
 

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The file of a recording's open delivery (`<id>.pending`), from the recording's begin until the delivery has ended:
 /// a crash, at whatever moment, leaves it for the next start.

@@ -1,5 +1,6 @@
 import Basics
-package import Foundation
+package import FoundationEssentials
+import Glibc
 
 /// The recordings of one directory, each with a JSON sidecar file.
 ///
@@ -236,7 +237,7 @@ package final class RecordingCatalogue: Sendable {
         switch result {
         case .success(let summary):
             entry.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed
-            entry.files = summary.files.map { ($0 as NSString).lastPathComponent }
+            entry.files = summary.files.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
             entry.file = entry.files.first ?? entry.file
             entry.parts = summary.parts
             entry.duration = summary.duration.inSeconds

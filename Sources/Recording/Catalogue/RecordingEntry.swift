@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// The metadata of a recording, in the catalogue and in the sidecar file (`<id>.json`).
 package struct RecordingEntry: Codable, Hashable, Sendable {

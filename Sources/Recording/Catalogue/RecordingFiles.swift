@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 extension RecordingEntry {
     /// The names that the files of a complete recording may have, but for those of the catalogue itself: what is

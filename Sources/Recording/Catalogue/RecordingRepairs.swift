@@ -1,5 +1,6 @@
 import Basics
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Closes the recordings that a crash left open in a catalogue's directory, one file after the other, while new
 /// recordings begin and others are read.

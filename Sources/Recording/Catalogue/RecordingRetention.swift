@@ -1,5 +1,5 @@
 import Basics
-package import Foundation
+package import FoundationEssentials
 
 /// Which recordings are removed, by their age and by the size of all together. A value.
 package struct RecordingRetention: Sendable {

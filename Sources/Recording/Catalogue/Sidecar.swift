@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Reads and writes the JSON file beside a recording, which holds its `RecordingEntry`.
 enum Sidecar {

@@ -1,4 +1,5 @@
-package import Foundation
+import Basics
+package import FoundationEssentials
 
 /// The program that delivers recordings, with placeholders in its arguments.
 ///
@@ -57,7 +58,7 @@ package struct DeliveryCommand: Hashable, Sendable {
         environment["TESSERA_FILE"] = job.file
         let files = job.files.joined(separator: "\n")
         if files.utf8.count <= longestList { environment["TESSERA_FILES"] = files }
-        environment["TESSERA_DURATION"] = String(format: "%.3f", job.duration)
+        environment["TESSERA_DURATION"] = String(job.duration, decimals: 3)
         environment["TESSERA_BYTES"] = String(job.bytes)
         environment["TESSERA_STARTED"] = job.startedAt.formatted(.iso8601)
         return environment

@@ -1,5 +1,5 @@
 import Basics
-package import Foundation
+package import FoundationEssentials
 
 /// How far a complete recording is on its way to where it is kept (`recording.onFinished`).
 package struct RecordingDelivery: Codable, Hashable, Sendable {

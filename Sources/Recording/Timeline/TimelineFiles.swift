@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The files of a recording's timeline beside it: `<id>.timeline.json` and `<id>.vtt`.
 enum TimelineFiles {

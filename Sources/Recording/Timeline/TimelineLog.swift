@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// The file of a recording's events (`<id>.events`), one line of JSON each, so that a crash loses at most the last
 /// ones.

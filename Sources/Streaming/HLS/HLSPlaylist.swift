@@ -1,5 +1,5 @@
 package import Basics
-import Foundation
+import FoundationEssentials
 
 /// The playlists of a stream (RFC 8216bis).
 extension HLSWindow {

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 
 /// What a stream to another server does.
 package enum StreamState: Hashable, Sendable {

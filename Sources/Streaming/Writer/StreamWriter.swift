@@ -1,6 +1,7 @@
 package import Basics
 import Codecs
-import Foundation
+import Dispatch
+import FoundationEssentials
 import Synchronization
 import Threads
 

@@ -127,7 +127,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
 def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
     """Each client pipelines six hundred requests for the page's files; the sockets of both ends buffer far less."""
     count, largest = 8, 40_000
-    paths = ["/", "/assets/main.js", "/assets/style.css", "/assets/panels.js"]
+    paths = ["/", "/assets/tessera.js", "/watch/x", "/assets/panels.js"]
 
     def metric(server, name):
         return sum(float(line.split()[-1]) for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(name))

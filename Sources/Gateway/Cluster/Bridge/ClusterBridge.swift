@@ -2,7 +2,7 @@ import Basics
 import Cluster
 import Conference
 import Cryptography
-import Foundation
+import FoundationEssentials
 import Logging
 import Threads
 

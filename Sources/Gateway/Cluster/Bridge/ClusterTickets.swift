@@ -1,5 +1,5 @@
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// The seats' secrets of a cluster: JWTs (RFC 7519) with HS256 and `cluster.secret`, so that every node takes a client
 /// back that another one has let in.

@@ -1,5 +1,5 @@
 import Cryptography
-import Foundation
+import FoundationEssentials
 
 /// The accounts, and the tokens of their clients. No file and no clock inside.
 struct AccountBook: Codable, Equatable, Sendable {

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// `accounts.json`: readable by the server's user only, and replaced as a whole.
 struct AccountFile: Sendable {

@@ -1,5 +1,5 @@
 import Cryptography
-import Foundation
+import FoundationEssentials
 
 /// A password's salted scrypt hash (RFC 7914), with its cost, so that a later version can raise it.
 struct PasswordHash: Codable, Equatable, Sendable {

@@ -1,6 +1,6 @@
 import Basics
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// Says who a client of Socket.IO is: by an account, or in `auth.mode: token` by a token of the server.
 final class SocketIOLogin: Sendable {

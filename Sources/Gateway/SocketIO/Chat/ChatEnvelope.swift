@@ -1,5 +1,5 @@
 import Conference
-import Foundation
+import FoundationEssentials
 
 /// One message of FLSocketIM's `chat` event: `{"from_user","to_user","chat_type","sendtime","bodies":{"type",…}}`.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import NIOCore
 
 /// Packets in the body of a polling request or answer (Engine.IO 3).
