@@ -13,7 +13,8 @@ struct ClientHeaders: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(client): \(method) \(path)" }
 
     static let all: [ClientHeaders] = [
-        // WebRTC 06e363a6 (M67): WebSocketChannelClient with autobanh.jar, AsyncHttpURLConnection.
+        // WebRTC 06e363a6 (M67): WebSocketChannelClient with autobanh.jar, which names no port in `Host` and no user agent;
+        // AsyncHttpURLConnection.
         ClientHeaders(client: "AppRTC Android", path: "/ws", origin: "https://www.google.com"),
         ClientHeaders(
             client: "AppRTC Android", method: .post, path: "/join/r", origin: "https://appr.tc",
