@@ -7,7 +7,7 @@ import CSRTP
 /// a stream for each SSRC: its rollover counter, its replay windows for RTP and RTCP, and the index of its RTCP. The
 /// first packet of ours under an SSRC makes one; of the peer's, the first that proved authentic.
 struct SRTPSession: ~Copyable {
-    enum Flow { case sends, receives }
+    enum MediaDirection { case sends, receives }
 
     /// Packets that a late one may lie behind the newest. The 64 that RFC 3711 §3.3.2 asks for, and libsrtp's 128, are
     /// less than 100 ms of video.
@@ -16,7 +16,7 @@ struct SRTPSession: ~Copyable {
     private let session: srtp_t
 
     /// - Parameter master: key and salt, joined, of the lengths that `profile` says.
-    init(_ profile: SRTPProfile, master: [UInt8], direction: Flow) throws(SRTPError) {
+    init(_ profile: SRTPProfile, master: [UInt8], direction: MediaDirection) throws(SRTPError) {
         guard master.count == profile.keyLength + profile.saltLength else { throw .malformed }
         guard SRTPLibrary.isStarted else { throw .library(srtp_err_status_init_fail.rawValue) }
         session = try Self.create(
