@@ -38,11 +38,6 @@ let package = Package(
         // Hummingbird brings it; named here for what the server itself requests (webhooks).
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
-        // jwt-kit brings these three; named here for the TURN credentials (HMAC-SHA1) and the self-signed certificate.
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.1.0"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.15.0"),
-        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
     ],
     targets: [
         // C libraries: one module map and one small shim header each.
@@ -56,18 +51,21 @@ let package = Package(
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
         .target(name: "CSockets"),
-        // The web client's files, taken into the binary by `#embed`: SwiftPM's `.embedInCode` writes them as Swift
-        // array literals, which cost the compiler a minute for 150 KB.
-        .target(name: "CWeb"),
-        // The shipped layouts, likewise.
+        // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
+
+        // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
+        .plugin(name: "PageBundle", capability: .buildTool()),
+        .target(name: "WebFiles", swiftSettings: strict, plugins: ["PageBundle"]),
 
         .target(name: "Basics", swiftSettings: strict),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
         // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's
         // platforms.
         .target(name: "Sockets", dependencies: ["Basics", "Threads", "CSockets"], swiftSettings: strict),
-        .target(name: "Peer", dependencies: ["Basics", "COpenSSL"], swiftSettings: strict),
+        // What OpenSSL computes, each of its objects with one owner.
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(name: "Peer", dependencies: ["Basics", "Cryptography", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
         .target(
             name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict
@@ -112,7 +110,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster", "CWeb",
+                "Basics", "Threads", "Cryptography", "Peer", "RoomMedia", "Recording", "Streaming", "Conference",
+                "Cluster", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -130,11 +129,6 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             exclude: ["Web"],
             swiftSettings: strict),
@@ -163,27 +157,38 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
-        .testTarget(name: "ThreadsTests", dependencies: ["TestSupport", "Threads"], swiftSettings: strict),
-        .testTarget(name: "SocketsTests", dependencies: ["TestSupport", "Sockets", "Threads"], swiftSettings: strict),
         .testTarget(
-            name: "PeerTests", dependencies: ["TestSupport", "Peer", "Simulation", "CSRTP"],
+            name: "CryptographyTests", dependencies: ["Cryptography", "COpenSSL"], swiftSettings: strict),
+        .testTarget(name: "ThreadsTests", dependencies: ["TestSupport", "Basics", "Threads"], swiftSettings: strict),
+        .testTarget(
+            name: "SocketsTests", dependencies: ["TestSupport", "Basics", "Threads", "Sockets", "CSockets"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PeerTests", dependencies: ["TestSupport", "Basics", "Peer", "Simulation", "COpenSSL", "CSRTP"],
             resources: [.copy("Fixtures")],
             swiftSettings: strict),
-        .testTarget(name: "CodecsTests", dependencies: ["TestSupport", "Codecs"], swiftSettings: strict),
-        .testTarget(name: "MixingTests", dependencies: ["TestSupport", "Mixing"], swiftSettings: strict),
         .testTarget(
-            name: "RecordingTests", dependencies: ["TestSupport", "Recording", "Codecs"], swiftSettings: strict),
+            name: "CodecsTests", dependencies: ["TestSupport", "Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .testTarget(
-            name: "StreamingTests", dependencies: ["TestSupport", "Streaming", "Codecs"], swiftSettings: strict),
+            name: "MixingTests", dependencies: ["TestSupport", "Basics", "Codecs", "Mixing"], swiftSettings: strict),
         .testTarget(
-            name: "InputsTests", dependencies: ["TestSupport", "Inputs", "Codecs", "Threads"], swiftSettings: strict),
+            name: "RecordingTests", dependencies: ["TestSupport", "Basics", "Codecs", "Recording"],
+            swiftSettings: strict),
         .testTarget(
-            name: "RoomMediaTests", dependencies: ["TestSupport", "RoomMedia", "Peer", "Simulation", "Threads"],
+            name: "StreamingTests", dependencies: ["TestSupport", "Basics", "Codecs", "Streaming"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "InputsTests", dependencies: ["Basics", "Codecs", "Streaming", "Inputs"], swiftSettings: strict),
+        .testTarget(
+            name: "RoomMediaTests",
+            dependencies: ["TestSupport", "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia"],
             swiftSettings: strict),
         .testTarget(
             name: "ConferenceTests",
-            dependencies: ["TestSupport", "Conference", "Streaming", "RoomMedia", "Peer", "Simulation", "Threads"],
-            swiftSettings: strict),
+            dependencies: [
+                "TestSupport", "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording",
+                "Streaming", "Conference", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "ClusterTests",
             dependencies: [
@@ -192,10 +197,23 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "TestSupport", "Gateway", "Basics", "Threads", "RoomMedia", "Conference", "Streaming", "Cluster",
-                .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
+                "TestSupport", "Basics", "Threads", "Cryptography", "Peer", "Codecs", "RoomMedia", "Recording",
+                "Streaming", "Conference", "Cluster", "Gateway", "WebFiles",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
-        .testTarget(name: "CallTests", dependencies: ["TestSupport", "Call", "Peer"], swiftSettings: strict),
+        .testTarget(
+            name: "CallTests", dependencies: ["TestSupport", "Basics", "Peer", "Codecs", "Call"], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They
         // run the rooms' own rules, which are `package`, and so are no package of their own.
@@ -206,18 +224,19 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing", "RoomMedia",
+                "Basics", "Threads", "Cryptography", "Sockets", "Peer", "Simulation", "Scenarios", "Codecs", "Mixing",
+                "RoomMedia",
                 "Recording", "Conference", "Call",
-                "CFFmpeg", "COpenSSL", "COpus", "CVPX", "CYUV",
+                "CFFmpeg", "COpus", "CVPX", "CYUV",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], path: "Tests/Benchmarks/Bench", swiftSettings: strict),
         .testTarget(
-            name: "ScenariosTests", dependencies: ["Scenarios", "RoomMedia"], path: "Tests/Benchmarks/ScenariosTests",
-            swiftSettings: strict),
+            name: "ScenariosTests", dependencies: ["TestSupport", "Basics", "Simulation", "RoomMedia", "Scenarios"],
+            path: "Tests/Benchmarks/ScenariosTests", swiftSettings: strict),
         .testTarget(
-            name: "BenchTests", dependencies: ["Bench", "Recording", "Simulation"], path: "Tests/Benchmarks/BenchTests",
-            swiftSettings: strict),
+            name: "BenchTests", dependencies: ["Basics", "Bench", "Recording", "Simulation"],
+            path: "Tests/Benchmarks/BenchTests", swiftSettings: strict),
 
         // Fuzz bodies: short seeded runs here, long ones with libFuzzer by the package in Tests/Fuzz.
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),

@@ -1,28 +1,28 @@
-public import Basics
+package import Basics
 
 /// The options of `tessera call`.
-public struct CallOptions: Sendable {
+package struct CallOptions: Sendable {
     /// The server: `http://host:port`, `https://…`, or the signalling address itself (`ws://…/signal`).
-    public var url: String
-    public var room: String
+    package var url: String
+    package var room: String
     /// The name that other participants see; with `count` above one a number is added.
-    public var name: String
+    package var name: String
     /// A file whose video is sent in a loop; nil sends a test pattern that flashes once a second.
-    public var video: String?
+    package var video: String?
     /// A file whose audio is sent in a loop; nil sends the video file's audio, or a beep with each flash.
-    public var audio: String?
+    package var audio: String?
     /// The codec to send, and the preferred one to receive.
-    public var codec: VideoCodec
+    package var codec: VideoCodec
     /// The file for the received media; with `count` above one a number is added before the extension.
-    public var save: String?
+    package var save: String?
     /// The number of participants.
-    public var count: Int
+    package var count: Int
     /// How long to stay; nil until interrupted or removed by the server.
-    public var duration: Duration?
+    package var duration: Duration?
     /// An access token, for servers with `auth.mode: token`.
-    public var token: String?
+    package var token: String?
 
-    public init(
+    package init(
         url: String, room: String, name: String, video: String? = nil, audio: String? = nil, codec: VideoCodec = .h264,
         save: String? = nil, count: Int = 1, duration: Duration? = nil, token: String? = nil
     ) {
@@ -40,10 +40,10 @@ public struct CallOptions: Sendable {
 }
 
 /// Why a call failed, in a sentence for the user of the command.
-public struct CallError: Error, CustomStringConvertible {
-    public var description: String
+package struct CallError: Error, CustomStringConvertible {
+    package var description: String
 
-    public init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }

@@ -3,10 +3,10 @@ import Foundation
 import Sockets
 
 /// Runs `tessera call`: one or many headless participants against a server.
-public enum CallRunner {
+package enum CallRunner {
     /// Stays in the call for the duration of the options, or until the task is cancelled or the server ends the call.
     /// `report` gets a line about each event that matters to a user, `note` one about each event of the connections.
-    public static func run(
+    package static func run(
         _ options: CallOptions, report: @escaping @Sendable (String) -> Void = { _ in },
         note: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {

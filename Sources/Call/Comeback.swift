@@ -1,8 +1,8 @@
 import Basics
 
-/// When a participant that lost its server comes back, by the rules of the page (`retryDelay` in signalling.js). The
-/// clients of a lost server have lost it at the same moment. Any part of the longest time is as likely as any other, so
-/// that they do not come back at the same moment.
+/// When a participant that lost its server comes back, by the rules of the page (`retryDelay` in signalling-state.js).
+/// The clients of a lost server have lost it at the same moment. Any part of the longest time is as likely as any other,
+/// so that they do not come back at the same moment.
 struct Comeback: Equatable {
     enum Reason: Equatable {
         case lost

@@ -1,15 +1,15 @@
-public import Basics
+package import Basics
 import Codecs
-public import Peer
-public import Sockets
+package import Peer
+package import Sockets
 import Synchronization
 import Threads
 
 /// Many headless participants on one thread with one source: the media that all send is encoded once, so that twenty
 /// participants cost little more than one.
-public final class Fleet: Sendable {
+package final class Fleet: Sendable {
     /// An event of one participant's media.
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         case connected
         case video(ReceivedVideoFrame)
         case audio(ReceivedAudioPacket)
@@ -25,14 +25,14 @@ public final class Fleet: Sendable {
     private let sockets = Guarded<(taken: [Int: SocketAddress], free: [SocketAddress])>(([:], []))
 
     /// - Parameter local: the address to which each participant's socket is bound with its offer.
-    public init(local: IPAddress) throws(NetworkError) {
+    package init(local: IPAddress) throws(NetworkError) {
         self.local = local
         loop = try MediaLoop(MediaLoopConfiguration())
         core = FleetBox(FleetCore(loop: loop))
     }
 
     /// The address of a participant's socket; nil before its offer.
-    public func address(of number: Int) -> SocketAddress? { sockets.withLock { $0.taken[number] } }
+    package func address(of number: Int) -> SocketAddress? { sockets.withLock { $0.taken[number] } }
 
     /// Assigns a socket to a participant: a free one of a participant who left, or a new one.
     private func bind(_ number: Int) throws(NetworkError) -> SocketAddress {
@@ -46,7 +46,7 @@ public final class Fleet: Sendable {
     }
 
     /// Starts the network thread and the source's thread.
-    public func start(options: CallOptions) throws {
+    package func start(options: CallOptions) throws {
         let videoFile = options.video, audioFile = options.audio
         let codec = options.codec
         let seed = options.name.utf8.reduce(0) { $0 &* 31 &+ Int($1) } & 0xFFFF
@@ -63,7 +63,7 @@ public final class Fleet: Sendable {
     ///   - frames: the video frames, of which the first is a keyframe; none: the participants have no camera on.
     ///   - audio: Opus packets of 20 ms.
     ///   - delay: the time between an audio tick and the first frame, so that fleets differ as cameras do.
-    public func start(
+    package func start(
         frames: [EncodedVideoFrame], framesPerSecond: Double, audio: [[UInt8]], delay: Duration = .zero
     ) throws(CallError) {
         let video = PassthroughVideoSource(frames: frames, framesPerSecond: framesPerSecond)
@@ -79,7 +79,7 @@ public final class Fleet: Sendable {
     }
 
     /// Closes the connections and ends both threads.
-    public func stop() {
+    package func stop() {
         isStopped.store(true, ordering: .relaxed)
         loop.execute { [core] in core.value.closeAll(at: MonotonicClock.now()) }
         loop.stop()
@@ -90,7 +90,7 @@ public final class Fleet: Sendable {
     ///
     /// - Parameter hasOwnIdentity: the offer has a certificate that no other has, so that a server which had another
     ///   connection in the same seat takes it for a new one.
-    public func offer(
+    package func offer(
         _ number: Int, codec: VideoCodec, only: Bool = false, hasOwnIdentity: Bool = false,
         onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> String {
@@ -102,17 +102,17 @@ public final class Fleet: Sendable {
     }
 
     /// Takes the server's answer to the offer of participant `number`.
-    public func accept(answer: String, for number: Int) async throws {
+    package func accept(answer: String, for number: Int) async throws {
         try await onLoop { core in try core.accept(answer, for: number) }
     }
 
     /// The statistics of participant `number`.
-    public func statistics(_ number: Int) async -> PeerStatistics? {
+    package func statistics(_ number: Int) async -> PeerStatistics? {
         try? await onLoop { core in core.statistics(number) }
     }
 
     /// Ends participant `number`.
-    public func close(_ number: Int) {
+    package func close(_ number: Int) {
         loop.execute { [core, sockets] in
             core.value.close(number, at: MonotonicClock.now())
             sockets.withLock { sockets in

@@ -1,20 +1,20 @@
 /// What a node answers to `GET /cluster/alive`: what it believes of itself, and which nodes it sees. JSON.
-public struct AliveAnswer: Hashable, Sendable, Codable {
-    public var node: String
-    public var incarnation: String
-    public var standing: ClusterView.Standing
+package struct AliveAnswer: Hashable, Sendable, Codable {
+    package var node: String
+    package var incarnation: String
+    package var standing: ClusterView.Standing
     /// What is left of its lease, in seconds.
-    public var leaseMargin: Double
+    package var leaseMargin: Double
     /// Whether its copy of the store's keys is up to date.
-    public var isFollowing: Bool
+    package var isFollowing: Bool
     /// The highest revision of the store up to which it has seen the keys, also of a store that has lost them since.
-    public var revision: Int64
+    package var revision: Int64
     /// The incarnations of the nodes that it sees registered, by their ids.
-    public var nodes: [String: String]
+    package var nodes: [String: String]
     /// The rooms that are there.
-    public var rooms: Int
+    package var rooms: Int
 
-    public init(
+    package init(
         node: String, incarnation: String, standing: ClusterView.Standing, leaseMargin: Double = 0,
         isFollowing: Bool = false, revision: Int64 = 0, nodes: [String: String] = [:], rooms: Int = 0
     ) {

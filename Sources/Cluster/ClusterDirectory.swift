@@ -1,5 +1,5 @@
 /// The cluster as the endpoints use it. `ClusterNode` conforms to it; tests of the endpoints use a fake.
-public protocol ClusterDirectory: Sendable {
+package protocol ClusterDirectory: Sendable {
     /// This node's record.
     var here: NodeRecord { get }
     var view: ClusterView { get }
@@ -37,7 +37,7 @@ public protocol ClusterDirectory: Sendable {
 }
 
 /// What the cluster asks of the server that runs on this node. Called on the cluster's own tasks.
-public protocol ClusterHost: Sendable {
+package protocol ClusterHost: Sendable {
     /// The rooms that are here.
     var rooms: [String] { get }
     var load: NodeLoad { get }

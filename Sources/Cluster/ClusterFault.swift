@@ -1,12 +1,12 @@
 /// A setting of `cluster` that the system refuses at the start.
-public struct ClusterFault: Error, Hashable, Sendable {
+package struct ClusterFault: Error, Hashable, Sendable {
     /// The configuration key.
-    public var key: String
-    public var value: String
+    package var key: String
+    package var value: String
     /// What is wrong, and what to change.
-    public var what: String
+    package var what: String
 
-    public init(key: String, value: String, what: String) {
+    package init(key: String, value: String, what: String) {
         self.key = key
         self.value = value
         self.what = what

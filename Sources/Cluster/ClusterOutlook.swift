@@ -1,29 +1,29 @@
 /// The nodes of the cluster with what each believes of itself: what `GET /api/cluster` answers.
-public struct ClusterOutlook: Hashable, Sendable {
-    public struct Node: Hashable, Sendable {
+package struct ClusterOutlook: Hashable, Sendable {
+    package struct Node: Hashable, Sendable {
         /// The node as the answering one knows it.
-        public var node: ClusterView.Node
+        package var node: ClusterView.Node
         /// What the node says; nil: it does not answer.
-        public var answer: AliveAnswer?
+        package var answer: AliveAnswer?
 
-        public init(node: ClusterView.Node, answer: AliveAnswer?) {
+        package init(node: ClusterView.Node, answer: AliveAnswer?) {
             self.node = node
             self.answer = answer
         }
     }
 
     /// The node that answers.
-    public var here: String
+    package var here: String
     /// By their ids.
-    public var nodes: [Node]
+    package var nodes: [Node]
 
-    public init(here: String, nodes: [Node]) {
+    package init(here: String, nodes: [Node]) {
         self.here = here
         self.nodes = nodes
     }
 
     /// Whether every node answers, is sure of its lease, and sees the same nodes.
-    public var isAgreed: Bool {
+    package var isAgreed: Bool {
         let incarnations = Dictionary(nodes.map { ($0.node.record.id, $0.node.record.incarnation) }) { first, _ in first
         }
         return !nodes.isEmpty

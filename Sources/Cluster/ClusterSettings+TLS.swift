@@ -1,9 +1,9 @@
-public import NIOSSL
+package import NIOSSL
 
 /// TLS towards etcd and between nodes: each side shows the certificate of `cluster.tls`, and verifies the other's.
 extension ClusterSettings.TLS {
     /// How this node reaches etcd and other nodes.
-    public func client() throws(ClusterFault) -> TLSConfiguration {
+    package func client() throws(ClusterFault) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = try roots()
         configuration.minimumTLSVersion = .tlsv12
@@ -15,7 +15,7 @@ extension ClusterSettings.TLS {
     }
 
     /// How other nodes reach this one; nil: the internal listener speaks plain HTTP.
-    public func server() throws(ClusterFault) -> TLSConfiguration? {
+    package func server() throws(ClusterFault) -> TLSConfiguration? {
         guard !certificate.isEmpty else { return nil }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try chain(), privateKey: try privateKey())

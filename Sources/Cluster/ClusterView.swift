@@ -1,6 +1,6 @@
 /// What a node believes of the cluster and of itself.
-public struct ClusterView: Hashable, Sendable {
-    public enum Standing: String, Hashable, Sendable, Codable, CaseIterable {
+package struct ClusterView: Hashable, Sendable {
+    package enum Standing: String, Hashable, Sendable, Codable, CaseIterable {
         /// Before the first registration.
         case joining
         /// The lease runs.
@@ -13,28 +13,28 @@ public struct ClusterView: Hashable, Sendable {
         case fenced
     }
 
-    public struct Node: Hashable, Sendable {
-        public var record: NodeRecord
-        public var load: NodeLoad?
+    package struct Node: Hashable, Sendable {
+        package var record: NodeRecord
+        package var load: NodeLoad?
         /// The rooms that it owns by the store.
-        public var rooms: Int
+        package var rooms: Int
 
-        public init(record: NodeRecord, load: NodeLoad? = nil, rooms: Int = 0) {
+        package init(record: NodeRecord, load: NodeLoad? = nil, rooms: Int = 0) {
             self.record = record
             self.load = load
             self.rooms = rooms
         }
     }
 
-    public var standing: Standing
+    package var standing: Standing
     /// What is left of the lease by this node's clock, in seconds; negative: it has ended.
-    public var leaseMargin: Double
+    package var leaseMargin: Double
     /// All registered nodes, this one included, by their ids.
-    public var nodes: [Node]
+    package var nodes: [Node]
     /// Whether the watch on the store is up to date.
-    public var isFollowing: Bool
+    package var isFollowing: Bool
 
-    public init(standing: Standing, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false) {
+    package init(standing: Standing, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false) {
         self.standing = standing
         self.leaseMargin = leaseMargin
         self.nodes = nodes
@@ -43,5 +43,5 @@ public struct ClusterView: Hashable, Sendable {
 
     /// Whether a balancer may send clients: false while the node has never been registered, is alone, or was fenced and is
     /// not yet back. A store that is down for everybody changes nothing.
-    public var isReady: Bool { standing == .sure || standing == .unsure }
+    package var isReady: Bool { standing == .sure || standing == .unsure }
 }

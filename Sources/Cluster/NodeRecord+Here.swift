@@ -5,7 +5,7 @@ extension NodeRecord {
     /// The record of this process: the id and the address of the settings, or the machine's name and first address.
     ///
     /// - Parameter port: the port of the internal listener, where that is known better than by the settings (port 0).
-    public init(settings: ClusterSettings, version: String, port: UInt16? = nil) throws(ClusterFault) {
+    package init(settings: ClusterSettings, version: String, port: UInt16? = nil) throws(ClusterFault) {
         let id = settings.nodeID
         guard !id.isEmpty else {
             throw ClusterFault(
@@ -68,5 +68,5 @@ extension NodeRecord {
 
 extension ClusterSettings {
     /// The id of this node: `node`, or else the machine's name; empty: the machine has none that can be one.
-    public var nodeID: String { node.isEmpty ? NodeRecord.machineName : node }
+    package var nodeID: String { node.isEmpty ? NodeRecord.machineName : node }
 }

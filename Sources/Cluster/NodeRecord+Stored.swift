@@ -3,7 +3,7 @@ import Foundation
 
 extension NodeRecord {
     /// Whether a text can be a zone and, unless it is empty, an id: at most 63 letters, digits, `-` and `.`.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         text.utf8.count <= 63 && text.utf8.allSatisfy(Endpoint.isHost)
     }
 

@@ -1,21 +1,21 @@
 /// A node of the cluster as it registers itself: the value of the key `nodes/<id>`, in JSON.
-public struct NodeRecord: Hashable, Sendable, Codable {
+package struct NodeRecord: Hashable, Sendable, Codable {
     /// Letters, digits, `-` and `.`, at most 63; the same over restarts (`cluster.node`).
-    public var id: String
+    package var id: String
     /// Differs at each start of the process.
-    public var incarnation: String
+    package var incarnation: String
     /// The base URL of the internal listener, such as `http://10.0.0.3:8081`, for the other nodes only.
-    public var url: String
+    package var url: String
     /// Empty: none.
-    public var zone: String
+    package var zone: String
     /// The version of the protocol between nodes; nodes of different ones only proxy for each other.
-    public var `protocol`: Int
+    package var `protocol`: Int
     /// The version of the server.
-    public var version: String
+    package var version: String
     /// Whether the node takes no new rooms because it is to end.
-    public var isDraining: Bool
+    package var isDraining: Bool
 
-    public init(
+    package init(
         id: String, incarnation: String, url: String, zone: String = "", protocol: Int = 1, version: String = "",
         isDraining: Bool = false
     ) {
@@ -30,15 +30,15 @@ public struct NodeRecord: Hashable, Sendable, Codable {
 }
 
 /// What a node has to do: the value of the key `load/<id>`, in JSON.
-public struct NodeLoad: Hashable, Sendable, Codable {
+package struct NodeLoad: Hashable, Sendable, Codable {
     /// The larger of the encoder threads' and the busiest loop's utilisation, 0 to 1.
-    public var used: Double
+    package var used: Double
     /// Whether the node refuses new rooms now (overload, or `limits.rooms`).
-    public var isFull: Bool
-    public var rooms: Int
-    public var seats: Int
+    package var isFull: Bool
+    package var rooms: Int
+    package var seats: Int
 
-    public init(used: Double = 0, isFull: Bool = false, rooms: Int = 0, seats: Int = 0) {
+    package init(used: Double = 0, isFull: Bool = false, rooms: Int = 0, seats: Int = 0) {
         self.used = used
         self.isFull = isFull
         self.rooms = rooms

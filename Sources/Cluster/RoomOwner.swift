@@ -1,13 +1,13 @@
 /// Who has a room: the key `owners/<room>`, which goes with its node's lease.
-public struct RoomOwner: Hashable, Sendable {
-    public var node: NodeRecord
+package struct RoomOwner: Hashable, Sendable {
+    package var node: NodeRecord
     /// The revision at which the store last wrote the key: a later owner of the room has a higher one, unless the store
     /// has lost its data meanwhile. A node that registers anew keeps its rooms with a higher one too.
-    public var epoch: Int64
+    package var epoch: Int64
     /// Whether this is the asking node itself.
-    public var isHere: Bool
+    package var isHere: Bool
 
-    public init(node: NodeRecord, epoch: Int64, isHere: Bool) {
+    package init(node: NodeRecord, epoch: Int64, isHere: Bool) {
         self.node = node
         self.epoch = epoch
         self.isHere = isHere
@@ -15,14 +15,14 @@ public struct RoomOwner: Hashable, Sendable {
 }
 
 /// Where a new room is placed.
-public enum PlacementWish: Hashable, Sendable {
+package enum PlacementWish: Hashable, Sendable {
     /// On the better of two random nodes of the zone that have room left.
     case best
     /// On this node: for rooms whose client cannot be proxied.
     case here
 }
 
-public enum ClusterError: Error, Hashable, Sendable {
+package enum ClusterError: Error, Hashable, Sendable {
     /// Nothing can be placed now: the store does not answer, or this node is not sure of its lease.
     case unavailable
     /// Every node is full or draining.

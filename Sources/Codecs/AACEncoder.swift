@@ -1,22 +1,22 @@
-public import Basics
+package import Basics
 import CFFmpeg
 
 /// One AAC-LC access unit.
-public struct AACPacket: Sendable {
-    public var data: [UInt8]
+package struct AACPacket: Sendable {
+    package var data: [UInt8]
     /// The index of its first sample; −1024 for the first packet, which only primes the decoder.
-    public var position: Int64
+    package var position: Int64
     /// How many of its samples are played: 1024, fewer in the last packet.
-    public var sampleCount: Int
+    package var sampleCount: Int
 }
 
 /// Encodes mono audio at 48 kHz to AAC-LC for recordings, in blocks of any number of samples. Not Sendable: one owner.
-public final class AACEncoder {
+package final class AACEncoder {
     /// The AudioSpecificConfig, which a decoder needs before the first packet (ISO/IEC 14496-3 §1.6.2.1).
-    public let audioSpecificConfig: [UInt8]
+    package let audioSpecificConfig: [UInt8]
     /// How many priming samples precede the first real one.
-    public let priming: Int
-    public let bitRate: BitRate
+    package let priming: Int
+    package let bitRate: BitRate
 
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let input: Frame
@@ -25,10 +25,10 @@ public final class AACEncoder {
     private var pending: [Float] = []
     private var position: Int64 = 0
 
-    public static let sampleRate = 48_000
-    public static let frameSize = 1024
+    package static let sampleRate = 48_000
+    package static let frameSize = 1024
 
-    public init(bitRate: BitRate = .kilobits(96)) throws(CodecError) {
+    package init(bitRate: BitRate = .kilobits(96)) throws(CodecError) {
         FFmpeg.silenced
         self.bitRate = bitRate
         input = try Frame()
@@ -63,7 +63,7 @@ public final class AACEncoder {
     }
 
     /// Encodes samples (±1) and delivers the packets that they complete.
-    public func encode(_ samples: [Float], _ deliver: (AACPacket) -> Void) throws(CodecError) {
+    package func encode(_ samples: [Float], _ deliver: (AACPacket) -> Void) throws(CodecError) {
         pending += samples
         var start = 0
         while pending.count - start >= Self.frameSize {
@@ -74,7 +74,7 @@ public final class AACEncoder {
     }
 
     /// Delivers the remaining packets; the encoder cannot be used afterwards.
-    public func finish(_ deliver: (AACPacket) -> Void) throws(CodecError) {
+    package func finish(_ deliver: (AACPacket) -> Void) throws(CodecError) {
         if !pending.isEmpty {
             // The last frame may be short; the duration of its packet then ends with the last real sample.
             try encodeFrame(pending[...], deliver)

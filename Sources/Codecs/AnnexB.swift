@@ -1,12 +1,12 @@
 import Basics
 
 /// H.264 byte streams (ITU-T H.264 Annex B).
-public enum AnnexB {
+package enum AnnexB {
     /// The type of a NAL unit that `H264.units` returned.
-    public static func type(of unit: Range<Int>, in data: [UInt8]) -> UInt8 { data[unit.lowerBound] & 31 }
+    package static func type(of unit: Range<Int>, in data: [UInt8]) -> UInt8 { data[unit.lowerBound] & 31 }
 
     /// The SPS and PPS units of an access unit, each with a 4-byte start code; empty unless both are present.
-    public static func parameterSets(_ data: [UInt8]) -> [UInt8] {
+    package static func parameterSets(_ data: [UInt8]) -> [UInt8] {
         let units = H264.units(inAnnexB: data)
         let sets =
             units.filter { type(of: $0, in: data) == H264.UnitType.sps }

@@ -1,7 +1,7 @@
 import CFFmpeg
 
 /// Converts audio of any rate and up to 16 channels to mono at 48 kHz (or another rate). Not Sendable: one owner.
-public final class AudioResampler {
+package final class AudioResampler {
     private let context: OpaquePointer
     private let inputChannels: Int
     private let outputRate: Int64
@@ -9,7 +9,7 @@ public final class AudioResampler {
 
     /// A resampler for interleaved floats (±1). Channels are mixed down by FFmpeg's default layout for their number (1
     /// is mono, 2 stereo, 6 is 5.1 …).
-    public convenience init(inputRate: Int, inputChannels: Int, outputRate: Int = 48_000) throws(CodecError) {
+    package convenience init(inputRate: Int, inputChannels: Int, outputRate: Int = 48_000) throws(CodecError) {
         guard (1...16).contains(inputChannels) else { throw .unsupportedInput("audio with \(inputChannels) channels") }
         var layout = AVChannelLayout()
         av_channel_layout_default(&layout, Int32(inputChannels))
@@ -48,7 +48,7 @@ public final class AudioResampler {
     }
 
     /// Appends the converted samples; the filter holds back a few.
-    public func resample(_ samples: [Float], into output: inout [Float]) throws(CodecError) {
+    package func resample(_ samples: [Float], into output: inout [Float]) throws(CodecError) {
         let count = samples.count / inputChannels
         try samples.withUnsafeBufferPointer { (buffer) throws(CodecError) in
             let bytes = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: UInt8.self)
@@ -57,7 +57,7 @@ public final class AudioResampler {
     }
 
     /// Appends the samples that the filter held back.
-    public func finish(into output: inout [Float]) throws(CodecError) {
+    package func finish(into output: inout [Float]) throws(CodecError) {
         try convert(nil, count: 0, into: &output)
     }
 

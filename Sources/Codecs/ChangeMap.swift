@@ -2,20 +2,20 @@
 ///
 /// One map follows one source of pictures: a compositor advances it with each picture that it draws, and each picture
 /// carries the map as it was then.
-public struct ChangeMap: Sendable {
+package struct ChangeMap: Sendable {
     /// A block is a macroblock: 16×16 luma samples in H.264 and VP8.
-    public static let side = 16
+    package static let side = 16
 
     /// In blocks.
-    public let columns: Int
-    public let rows: Int
+    package let columns: Int
+    package let rows: Int
     /// The number of the picture, which grows with each.
-    public private(set) var generation: UInt64 = 1
+    package private(set) var generation: UInt64 = 1
     /// The generation with which each block changed last, row by row.
     private(set) var changed: [UInt64]
 
     /// The map of a first picture, all of which is new.
-    public init(width: Int, height: Int) {
+    package init(width: Int, height: Int) {
         columns = Self.blocks(width)
         rows = Self.blocks(height)
         changed = [UInt64](repeating: 1, count: columns * rows)
@@ -25,10 +25,10 @@ public struct ChangeMap: Sendable {
     static func blocks(_ length: Int) -> Int { max(1, (length + side - 1) / side) }
 
     /// Begins the next picture, of which nothing has changed yet.
-    public mutating func advance() { generation += 1 }
+    package mutating func advance() { generation += 1 }
 
     /// Marks what was drawn anew in the current picture.
-    public mutating func change(_ rectangle: PixelRectangle) {
+    package mutating func change(_ rectangle: PixelRectangle) {
         let area = rectangle.clipped(width: columns * Self.side, height: rows * Self.side)
         guard area.width > 0, area.height > 0 else { return }
         let last = (area.x + area.width - 1) / Self.side
@@ -39,7 +39,7 @@ public struct ChangeMap: Sendable {
 
     /// The map of the same picture scaled to another size: a block changed when any block changed from which its
     /// samples, or their neighbours that a filter reads, were made.
-    public func scaled(fromWidth: Int, fromHeight: Int, toWidth: Int, toHeight: Int) -> ChangeMap {
+    package func scaled(fromWidth: Int, fromHeight: Int, toWidth: Int, toHeight: Int) -> ChangeMap {
         var map = ChangeMap(width: toWidth, height: toHeight)
         map.generation = generation
         let across = (0..<map.columns).map { Self.sources(of: $0, of: columns, from: fromWidth, to: toWidth) }

@@ -1,5 +1,5 @@
 /// An error of a codec, a scaler or a media file.
-public enum CodecError: Error, Sendable, CustomStringConvertible {
+package enum CodecError: Error, Sendable, CustomStringConvertible {
     /// The library does not have the codec, or refused its settings.
     case unavailable(String)
     /// The data is malformed: the frame or packet is lost, and the codec can go on.
@@ -13,7 +13,7 @@ public enum CodecError: Error, Sendable, CustomStringConvertible {
     /// Any other error of the library.
     case failed(operation: String, reason: String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .unavailable(let what): "\(what) is not available in the installed codec libraries"
         case .invalidData(let what): "\(what): the data is damaged"

@@ -2,18 +2,18 @@ import CFFmpeg
 
 /// What FFmpeg says about its failures: often the only place where the reason stands, as for a certificate that is
 /// refused.
-public enum FFmpegLog {
+package enum FFmpegLog {
     /// The most bytes that are kept of one call.
     private static let maxBytes = 2048
 
     /// Keeps the log off stderr. What uses the library outside of this module calls it first.
-    public static func silence() { isSilent }
+    package static func silence() { isSilent }
     /// Evaluated once. Here, since the shim's functions share a variable only within a file.
     private static let isSilent: Void = cffmpeg_silence()
 
     /// Runs `body`, and returns its result with the errors that FFmpeg reported on this thread meanwhile, one a line.
     /// They may have parts of URLs with credentials in them.
-    public static func errors<Result>(during body: () -> Result) -> (result: Result, lines: [String]) {
+    package static func errors<Result>(during body: () -> Result) -> (result: Result, lines: [String]) {
         silence()
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: maxBytes) { memory in
             memory.initialize(repeating: 0)

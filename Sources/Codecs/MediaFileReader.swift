@@ -1,8 +1,8 @@
-public import Basics
+package import Basics
 import CFFmpeg
 
 /// One sample of a media file.
-public enum MediaSample: Sendable {
+package enum MediaSample: Sendable {
     /// An H.264 (Annex B) or VP8 frame of the file, which can be sent without decoding.
     case video(EncodedVideoFrame)
     /// A decoded picture of any other codec; `timestamp` in ticks of 90 kHz.
@@ -15,20 +15,20 @@ public enum MediaSample: Sendable {
 
 /// Reads the first video track and the first audio track of any file that FFmpeg can read. Timestamps start near zero.
 /// Not Sendable: one owner.
-public final class MediaFileReader {
-    public let path: String
+package final class MediaFileReader {
+    package let path: String
     /// The duration in the file's header; nil when there is none.
-    public let duration: Duration?
-    public var hasVideo: Bool { video != nil }
-    public var hasAudio: Bool { audio != nil }
+    package let duration: Duration?
+    package var hasVideo: Bool { video != nil }
+    package var hasAudio: Bool { audio != nil }
     /// The size of the pictures in pixels; nil without video.
-    public var videoSize: (width: Int, height: Int)? { video.map { ($0.width, $0.height) } }
+    package var videoSize: (width: Int, height: Int)? { video.map { ($0.width, $0.height) } }
     /// The frame rate of the video; 25 when the file has none.
-    public let framesPerSecond: Double
+    package let framesPerSecond: Double
     /// The codec in which the video is delivered as frames of the file; nil when it is decoded, or without video.
-    public var videoPassthrough: VideoCodec? { video?.passthrough }
+    package var videoPassthrough: VideoCodec? { video?.passthrough }
     /// Whether the audio is delivered as Opus packets of the file.
-    public var passesOpus: Bool { audio?.passesOpus ?? false }
+    package var passesOpus: Bool { audio?.passesOpus ?? false }
 
     private let format: UnsafeMutablePointer<AVFormatContext>
     private let packet: Packet
@@ -43,7 +43,7 @@ public final class MediaFileReader {
     /// Opens a file.
     ///
     /// - Parameter decode: whether every codec is decoded, so that `next` returns pictures and samples only.
-    public init(path: String, decode: Bool = false) throws(CodecError) {
+    package init(path: String, decode: Bool = false) throws(CodecError) {
         FFmpeg.silenced
         self.path = path
         packet = try Packet()
@@ -73,7 +73,7 @@ public final class MediaFileReader {
     }
 
     /// The next sample in the file's order; nil at its end. Damaged packets are skipped.
-    public func next() throws(CodecError) -> MediaSample? {
+    package func next() throws(CodecError) -> MediaSample? {
         while true {
             if readyIndex < ready.count {
                 defer { readyIndex += 1 }
@@ -100,7 +100,7 @@ public final class MediaFileReader {
     }
 
     /// Returns to the beginning of the file; the timestamps start again too.
-    public func rewind() throws(CodecError) {
+    package func rewind() throws(CodecError) {
         let result = av_seek_frame(
             format, -1, format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin, AVSEEK_FLAG_BACKWARD)
         guard result >= 0 else { throw .file(path: path, reason: FFmpeg.reason(result)) }

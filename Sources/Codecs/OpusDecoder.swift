@@ -1,7 +1,7 @@
 import COpus
 
 /// Decodes one Opus stream to mono at 48 kHz and conceals lost packets. Not Sendable: one owner.
-public final class OpusDecoder {
+package final class OpusDecoder {
     private let decoder: OpaquePointer
     private var scratch = [Float](repeating: 0, count: OpusDecoder.maxPacketSamples)
     /// How many samples were concealed since the last decoded packet.
@@ -16,7 +16,7 @@ public final class OpusDecoder {
     /// The ramp back to full volume after a gap that had faded: 5 ms, in samples.
     private static let returnRamp = 240
 
-    public init() throws(CodecError) {
+    package init() throws(CodecError) {
         var code: Int32 = 0
         // Stereo packets are mixed to mono by the decoder itself.
         guard let decoder = opus_decoder_create(48_000, 1, &code), code == OPUS_OK else {
@@ -28,21 +28,21 @@ public final class OpusDecoder {
     deinit { opus_decoder_destroy(decoder) }
 
     /// Appends the packet's samples. A damaged packet appends nothing.
-    public func decode(_ payload: [UInt8], into output: inout [Float]) throws(CodecError) {
+    package func decode(_ payload: [UInt8], into output: inout [Float]) throws(CodecError) {
         guard !payload.isEmpty else { throw .invalidData("Opus packet") }
         try decode(payload, samples: Self.maxPacketSamples, fec: false, into: &output)
     }
 
     /// Appends `samples` samples for the packet before `next`, from the in-band FEC in `next`; conceals where there is
     /// none.
-    public func decodeFEC(_ next: [UInt8], samples: Int, into output: inout [Float]) throws(CodecError) {
+    package func decodeFEC(_ next: [UInt8], samples: Int, into output: inout [Float]) throws(CodecError) {
         guard !next.isEmpty else { throw .invalidData("Opus packet") }
         try decode(next, samples: Self.concealable(samples), fec: true, into: &output)
     }
 
     /// Appends `samples` concealed samples, extrapolated from the last packet: they fade from 100 ms on and are silent
     /// from 200 ms on.
-    public func conceal(samples: Int, into output: inout [Float]) {
+    package func conceal(samples: Int, into output: inout [Float]) {
         let count = Self.concealable(samples)
         let start = output.count
         if concealed < Self.fadeEnd {
@@ -58,14 +58,14 @@ public final class OpusDecoder {
     }
 
     /// Resets the decoder for a new stream.
-    public func reset() {
+    package func reset() {
         let code = copus_decoder_reset(decoder)
         assert(code == OPUS_OK, "the Opus decoder cannot be reset: \(Self.reason(code))")
         concealed = 0
     }
 
     /// How many samples at 48 kHz a packet holds; nil when it is damaged.
-    public static func sampleCount(of payload: [UInt8]) -> Int? {
+    package static func sampleCount(of payload: [UInt8]) -> Int? {
         guard let length = Int32(exactly: payload.count), length > 0 else { return nil }
         let count = opus_packet_get_nb_samples(payload, length, 48_000)
         return count > 0 ? Int(count) : nil

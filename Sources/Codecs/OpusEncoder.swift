@@ -1,9 +1,9 @@
-public import Basics
+package import Basics
 import COpus
 
 /// Encodes one audio stream at 48 kHz in packets of 20, 40 or 60 ms. Not Sendable: one owner.
-public final class OpusEncoder {
-    public enum Application: Sendable {
+package final class OpusEncoder {
+    package enum Application: Sendable {
         /// Speech, tuned for intelligibility; 6.5 ms look-ahead.
         case voice
         /// Any audio; at complexity 5 a third of the cost of `.voice`.
@@ -12,9 +12,9 @@ public final class OpusEncoder {
         case lowDelay
     }
 
-    public let channels: Int
+    package let channels: Int
     /// How many samples at 48 kHz the decoder's output lags behind the input: the pre-skip of an Opus file.
-    public let lookahead: Int
+    package let lookahead: Int
 
     private let encoder: OpaquePointer
     private var buffer = [UInt8](repeating: 0, count: OpusEncoder.maxPacketSize)
@@ -22,12 +22,12 @@ public final class OpusEncoder {
     private var standsAlone = false
 
     /// Samples per channel of a packet.
-    public static let frameSize = 960
+    package static let frameSize = 960
     /// RFC 6716 §3.4: a frame of 20 ms has at most 1275 bytes.
     private static let maxPacketSize = 1276
 
     /// - Parameter complexity: 0…10; 5 is the best ratio of quality to cost.
-    public init(
+    package init(
         bitRate: BitRate, channels: Int = 1, application: Application = .voice, complexity: Int = 5
     ) throws(CodecError) {
         guard channels == 1 || channels == 2 else { throw .unsupportedInput("Opus with \(channels) channels") }
@@ -57,7 +57,7 @@ public final class OpusEncoder {
 
     /// Encodes 960 samples per channel, interleaved, ±1, or two or three times as many, which needs fewer packets and
     /// headers. With DTX on, a packet of 1 or 2 bytes need not be sent.
-    public func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
+    package func encode(_ samples: UnsafeBufferPointer<Float>) throws(CodecError) -> [UInt8] {
         let frames = samples.count / (Self.frameSize * channels)
         guard samples.count == frames * Self.frameSize * channels, (1...3).contains(frames),
             let base = samples.baseAddress
@@ -80,7 +80,7 @@ public final class OpusEncoder {
     /// Continues a stream of another encoder without a click. `before` are the samples right before the next packet's,
     /// as many as `encode` takes. Without them the encoder would begin with its look-ahead, 6.5 ms of silence or of
     /// older samples, and would depend on packets that the decoder has not received.
-    public func restart(after before: [Float]) throws(CodecError) {
+    package func restart(after before: [Float]) throws(CodecError) {
         let code = copus_encoder_reset(encoder)
         guard code == OPUS_OK else {
             throw .failed(operation: "Opus encoder's reset", reason: OpusDecoder.reason(code))
@@ -91,31 +91,31 @@ public final class OpusEncoder {
     }
 
     /// Encodes the samples of an array.
-    public func encode(_ samples: [Float]) throws(CodecError) -> [UInt8] {
+    package func encode(_ samples: [Float]) throws(CodecError) -> [UInt8] {
         try samples.withUnsafeBufferPointer { (buffer) throws(CodecError) in try encode(buffer) }
     }
 
     /// Sets the bit rate, clamped to 6…510 kbit/s.
-    public func setBitRate(_ rate: BitRate) {
+    package func setBitRate(_ rate: BitRate) {
         set(OPUS_SET_BITRATE_REQUEST, Int32(min(max(rate.bitsPerSecond, 6000), 510_000)))
     }
 
     /// Sets the expected packet loss in per cent: the more, the larger the share of FEC, and the less a packet depends
     /// on the one before.
-    public func setExpectedLoss(_ percent: Int) {
+    package func setExpectedLoss(_ percent: Int) {
         set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, Int32(min(max(percent, 0), 100)))
     }
 
     /// Sets whether each packet repeats the one before at a lower quality (RFC 6716 §2.1.7). FEC works in the speech
     /// modes only, so all audio is coded as speech then: by itself the encoder would code music and long tones in its
     /// other mode, and no lost packet of them could be recovered.
-    public func setFEC(_ isOn: Bool) {
+    package func setFEC(_ isOn: Bool) {
         set(OPUS_SET_INBAND_FEC_REQUEST, isOn ? 1 : 0)
         set(OPUS_SET_SIGNAL_REQUEST, isOn ? OPUS_SIGNAL_VOICE : OPUS_AUTO)
     }
 
     /// Sets whether silence is coded in packets of one or two bytes (DTX).
-    public func setDTX(_ isOn: Bool) {
+    package func setDTX(_ isOn: Bool) {
         set(OPUS_SET_DTX_REQUEST, isOn ? 1 : 0)
     }
 

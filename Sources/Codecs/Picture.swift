@@ -7,21 +7,21 @@ import CYUV
 /// planes are `(width + 1) / 2` × `(height + 1) / 2`. `@unchecked Sendable`: the planes are written only before the
 /// picture is published, a rule that every maker in this target and the compositor follow. The plane pointers are valid
 /// as long as the picture: hold it in a variable while they are in use, never in a temporary.
-public final class Picture: @unchecked Sendable {
+package final class Picture: @unchecked Sendable {
     /// In pixels.
-    public let width: Int
-    public let height: Int
+    package let width: Int
+    package let height: Int
     /// The first byte of each plane.
-    public let y: UnsafeMutablePointer<UInt8>
-    public let u: UnsafeMutablePointer<UInt8>
-    public let v: UnsafeMutablePointer<UInt8>
+    package let y: UnsafeMutablePointer<UInt8>
+    package let u: UnsafeMutablePointer<UInt8>
+    package let v: UnsafeMutablePointer<UInt8>
     /// The distance from one row to the next, in bytes.
-    public let yStride: Int
-    public let uStride: Int
-    public let vStride: Int
+    package let yStride: Int
+    package let uStride: Int
+    package let vStride: Int
     /// When each of its blocks changed last; nil where nobody knows, so that an encoder codes all of them. Set by the
     /// maker, like the pixels.
-    public var changes: ChangeMap?
+    package var changes: ChangeMap?
 
     private let storage: Storage
 
@@ -33,7 +33,7 @@ public final class Picture: @unchecked Sendable {
     }
 
     /// A picture with memory of its own, whose pixels are undefined.
-    public convenience init(width: Int, height: Int) {
+    package convenience init(width: Int, height: Int) {
         let shape = PictureShape(width: width, height: height)
         self.init(shape: shape, memory: shape.allocate(), store: nil)
     }
@@ -79,16 +79,16 @@ public final class Picture: @unchecked Sendable {
         }
     }
 
-    public var chromaWidth: Int { (width + 1) / 2 }
-    public var chromaHeight: Int { (height + 1) / 2 }
+    package var chromaWidth: Int { (width + 1) / 2 }
+    package var chromaHeight: Int { (height + 1) / 2 }
 
     /// Paints the whole picture in one colour.
-    public func fill(y luma: UInt8, u blue: UInt8, v red: UInt8) {
+    package func fill(y luma: UInt8, u blue: UInt8, v red: UInt8) {
         fill(PixelRectangle(x: 0, y: 0, width: width, height: height), y: luma, u: blue, v: red)
     }
 
     /// Paints a rectangle in one colour, clipped to the picture. Odd edges include their chroma sample.
-    public func fill(_ rectangle: PixelRectangle, y luma: UInt8, u blue: UInt8, v red: UInt8) {
+    package func fill(_ rectangle: PixelRectangle, y luma: UInt8, u blue: UInt8, v red: UInt8) {
         let area = rectangle.clipped(width: width, height: height)
         guard area.width > 0, area.height > 0 else { return }
         for row in area.y..<area.y + area.height {
@@ -102,14 +102,14 @@ public final class Picture: @unchecked Sendable {
     }
 
     /// A copy with memory of its own.
-    public func copy() -> Picture {
+    package func copy() -> Picture {
         let picture = Picture(width: width, height: height)
         picture.replace(with: self)
         return picture
     }
 
     /// Copies the pixels of `other`, which must have the same size.
-    public func replace(with other: Picture) {
+    package func replace(with other: Picture) {
         precondition(other.width == width && other.height == height, "pictures of different size")
         I420Copy(
             other.y, Int32(other.yStride), other.u, Int32(other.uStride), other.v, Int32(other.vStride),
@@ -118,10 +118,10 @@ public final class Picture: @unchecked Sendable {
 }
 
 /// A rectangle of whole pixels, from the top left.
-public struct PixelRectangle: Hashable, Sendable {
-    public var x, y, width, height: Int
+package struct PixelRectangle: Hashable, Sendable {
+    package var x, y, width, height: Int
 
-    public init(x: Int, y: Int, width: Int, height: Int) {
+    package init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
         self.width = width
@@ -129,7 +129,7 @@ public struct PixelRectangle: Hashable, Sendable {
     }
 
     /// The part of the rectangle inside a picture of `width` × `height`; empty when there is none.
-    public func clipped(width limitX: Int, height limitY: Int) -> PixelRectangle {
+    package func clipped(width limitX: Int, height limitY: Int) -> PixelRectangle {
         let left = min(max(x, 0), limitX)
         let top = min(max(y, 0), limitY)
         let right = min(max(x &+ width, left), limitX)

@@ -34,7 +34,7 @@ extension FFmpeg {
 
 extension Picture {
     /// The picture as a PNG file's bytes, RGB of 8 bit.
-    public func pngData() throws(CodecError) -> [UInt8] {
+    package func pngData() throws(CodecError) -> [UInt8] {
         try FFmpeg.png(width: width, height: height, format: AV_PIX_FMT_RGB24) { rows, stride in
             // libyuv's "RAW" is R, G, B in memory order, which FFmpeg calls RGB24.
             I420ToRAW(
@@ -44,7 +44,7 @@ extension Picture {
     }
 
     /// Writes the picture to a PNG file, which is replaced when it exists.
-    public func writePNG(path: String) throws(CodecError) {
+    package func writePNG(path: String) throws(CodecError) {
         let data = try pngData()
         guard let file = fopen(path, "wb") else { throw .file(path: path, reason: String(cString: strerror(errno))) }
         let written = fwrite(data, 1, data.count, file)
@@ -54,7 +54,7 @@ extension Picture {
     }
 
     /// Reads a PNG file's bytes; transparency is ignored.
-    public static func load(png data: [UInt8]) throws(CodecError) -> Picture {
+    package static func load(png data: [UInt8]) throws(CodecError) -> Picture {
         FFmpeg.silenced
         guard let codec = avcodec_find_decoder_by_name("png") else { throw .unavailable("the PNG decoder") }
         var context = avcodec_alloc_context3(codec)
@@ -76,7 +76,7 @@ extension Picture {
     }
 
     /// Reads a PNG file.
-    public static func load(path: String) throws(CodecError) -> Picture {
+    package static func load(path: String) throws(CodecError) -> Picture {
         guard let file = fopen(path, "rb") else { throw .file(path: path, reason: String(cString: strerror(errno))) }
         defer { fclose(file) }
         var data: [UInt8] = []

@@ -3,25 +3,25 @@ import Basics
 /// Makes pictures of one size and reuses their memory.
 ///
 /// A picture returns its memory when its last reference goes, on whichever thread that is.
-public final class PicturePool: Sendable {
-    public let width: Int
-    public let height: Int
+package final class PicturePool: Sendable {
+    package let width: Int
+    package let height: Int
     private let store: Store
 
     /// - Parameter limit: how many idle pictures' memory is kept; any number may be in use.
-    public init(width: Int, height: Int, limit: Int = 8) {
+    package init(width: Int, height: Int, limit: Int = 8) {
         self.width = width
         self.height = height
         store = Store(shape: PictureShape(width: width, height: height), limit: limit)
     }
 
     /// A picture whose pixels are undefined.
-    public func make() -> Picture {
+    package func make() -> Picture {
         Picture(shape: store.shape, memory: store.lend(), store: store)
     }
 
     /// How many blocks of memory are idle.
-    public var idleCount: Int { store.idleCount }
+    package var idleCount: Int { store.idleCount }
 
     /// Outlives the pool while pictures of it are in use.
     final class Store: Sendable {

@@ -1,14 +1,14 @@
-public import Basics
+package import Basics
 import CYUV
 
 /// Crops, turns and scales a picture straight into a rectangle of another, by libyuv.
-public enum Scaler {
+package enum Scaler {
     /// Draws `crop` of `source` (all of it when nil), rotated by `rotation`, into the rectangle of `destination`.
     ///
     /// `crop` is in pixels of the source, before the rotation. The rectangle's origin is rounded down to even pixels,
     /// and the rectangle is clipped to the destination; no pixel outside is written. Shrinking averages all source
     /// pixels (libyuv's box filter). Allocates only for a rotation.
-    public static func scale(
+    package static func scale(
         from source: Picture, crop: PixelRectangle? = nil, rotation: Rotation = .none, into destination: Picture,
         at rectangle: PixelRectangle
     ) {
@@ -37,7 +37,7 @@ public enum Scaler {
     }
 
     /// Draws into the rectangle that is given by its origin and size.
-    public static func scale(
+    package static func scale(
         from source: Picture, crop: PixelRectangle? = nil, rotation: Rotation = .none, into destination: Picture,
         x: Int, y: Int, width: Int, height: Int
     ) {
@@ -48,7 +48,7 @@ public enum Scaler {
 
     /// The largest centred part of `width` × `height` with the aspect ratio of `targetWidth` × `targetHeight`, which
     /// `TileFit.cover` shows.
-    public static func coverCrop(width: Int, height: Int, targetWidth: Int, targetHeight: Int) -> PixelRectangle {
+    package static func coverCrop(width: Int, height: Int, targetWidth: Int, targetHeight: Int) -> PixelRectangle {
         guard width > 0, height > 0, targetWidth > 0, targetHeight > 0 else {
             return PixelRectangle(x: 0, y: 0, width: max(width, 0), height: max(height, 0))
         }

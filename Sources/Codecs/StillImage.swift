@@ -3,16 +3,16 @@ import CFFmpeg
 /// A still picture from a PNG or JPEG file, such as a logo or an avatar.
 ///
 /// Files come from outsiders: type, size and number of scans are checked before anything is decoded.
-public final class StillImage: Sendable {
+package final class StillImage: Sendable {
     /// What a file may cost.
-    public struct Limits: Hashable, Sendable {
-        public var bytes: Int
+    package struct Limits: Hashable, Sendable {
+        package var bytes: Int
         /// Width × height of the file.
-        public var pixels: Int
+        package var pixels: Int
         /// The longest side in memory: a larger picture is scaled down.
-        public var side: Int
+        package var side: Int
 
-        public init(bytes: Int, pixels: Int, side: Int) {
+        package init(bytes: Int, pixels: Int, side: Int) {
             self.bytes = bytes
             self.pixels = pixels
             self.side = side
@@ -20,14 +20,14 @@ public final class StillImage: Sendable {
     }
 
     /// Why a file is refused.
-    public enum Fault: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Fault: Error, Hashable, Sendable, CustomStringConvertible {
         case tooManyBytes(most: Int)
         case wrongType
         case tooManyPixels(width: Int, height: Int, most: Int)
         /// It ends early or cannot be decoded.
         case damaged
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .tooManyBytes(let most): "the file has more than \(most) bytes"
             case .wrongType: "the file is neither PNG nor JPEG"
@@ -42,15 +42,15 @@ public final class StillImage: Sendable {
     static let maxScans = 64
 
     /// In pixels.
-    public let width: Int
-    public let height: Int
+    package let width: Int
+    package let height: Int
     /// Rows of `width` pixels of blue, green, red and opacity, the colours multiplied by the opacity.
-    public let pixels: [UInt8]
+    package let pixels: [UInt8]
     /// A digest of the file's bytes: files of equal bytes are equal pictures.
     private let digest: UInt64
 
     /// Decodes a file. Takes up to 0.3 s for 16 million pixels.
-    public init(_ file: [UInt8], limits: Limits) throws(Fault) {
+    package init(_ file: [UInt8], limits: Limits) throws(Fault) {
         guard file.count <= limits.bytes else { throw .tooManyBytes(most: limits.bytes) }
         guard let header = StillImageHeader(file) else { throw .wrongType }
         guard header.width > 0, header.height > 0, header.isComplete, header.scans <= Self.maxScans else {
@@ -131,7 +131,7 @@ public final class StillImage: Sendable {
 
 extension StillImage {
     /// The picture as a PNG file's bytes, with its transparency.
-    public func pngData() throws(CodecError) -> [UInt8] {
+    package func pngData() throws(CodecError) -> [UInt8] {
         try FFmpeg.png(width: width, height: height, format: AV_PIX_FMT_RGBA) { rows, stride in
             for row in 0..<height {
                 let line = rows + row * stride
@@ -152,9 +152,9 @@ extension StillImage {
 }
 
 extension StillImage: Hashable {
-    public static func == (a: StillImage, b: StillImage) -> Bool {
+    package static func == (a: StillImage, b: StillImage) -> Bool {
         a === b || a.digest == b.digest && a.width == b.width && a.height == b.height
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Plays speech a little faster or slower at the same pitch: whole pitch periods are removed or repeated, with a
 /// cross-fade over the joint. Mono, 48 kHz; adds no delay, and does not change the samples at tempo 1.
-public struct TimeStretcher: Sendable {
+package struct TimeStretcher: Sendable {
     /// Samples that are still to be removed (above zero) or inserted (below zero) to reach the tempo.
     private var debt = 0.0
 
@@ -13,14 +13,14 @@ public struct TimeStretcher: Sendable {
     /// The search runs on every fourth sample first.
     private static let coarse = 4
     /// The range to which the tempo is clamped.
-    public static let tempoRange = 0.75...1.3
+    package static let tempoRange = 0.75...1.3
 
-    public init() {}
+    package init() {}
 
     /// Appends `samples` stretched to `tempo` (above 1: faster, with fewer samples), in blocks of 10 to 60 ms.
     ///
     /// The length is right on average, not for each block, because only whole periods are removed or inserted.
-    public mutating func stretch(_ samples: UnsafeBufferPointer<Float>, tempo: Double, into output: inout [Float]) {
+    package mutating func stretch(_ samples: UnsafeBufferPointer<Float>, tempo: Double, into output: inout [Float]) {
         guard abs(tempo - 1) > 0.005 else {
             debt = 0
             output.append(contentsOf: samples)
@@ -52,7 +52,7 @@ public struct TimeStretcher: Sendable {
     }
 
     /// Stretches the samples of an array.
-    public mutating func stretch(_ samples: [Float], tempo: Double, into output: inout [Float]) {
+    package mutating func stretch(_ samples: [Float], tempo: Double, into output: inout [Float]) {
         samples.withUnsafeBufferPointer { stretch($0, tempo: tempo, into: &output) }
     }
 

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import CFFmpeg
 
 /// Decodes one video stream on the caller's thread: 8 bit 4:2:0, any size up to `VideoFormat.maxPixels`, and any change
@@ -6,17 +6,17 @@ import CFFmpeg
 ///
 /// Not Sendable: one stream, one owner. No frame is delayed. The decoder parses the headers before the library gets a
 /// frame, so that no memory is allocated for a format that is not decoded.
-public final class VideoDecoder {
-    public let codec: VideoCodec
+package final class VideoDecoder {
+    package let codec: VideoCodec
     /// Whether a frame was lost or damaged since the last keyframe, so that pictures may be damaged until the next one.
-    public private(set) var needsKeyframe = true
+    package private(set) var needsKeyframe = true
     /// The format in the stream's last headers; nil before the first.
-    public private(set) var format: VideoFormat?
+    package private(set) var format: VideoFormat?
 
     private var context: Context
     private var converter = PixelConverter()
 
-    public init(codec: VideoCodec) throws(CodecError) {
+    package init(codec: VideoCodec) throws(CodecError) {
         self.codec = codec
         context = try Context(codec)
     }
@@ -27,7 +27,7 @@ public final class VideoDecoder {
     ///
     /// - Parameter admit: called with the stream's format before the frame is decoded. Where it returns false, the
     ///   frame is skipped: the result is nil, and `needsKeyframe` is set.
-    public func decode(
+    package func decode(
         _ frame: EncodedVideoFrame, admit: (VideoFormat) -> Bool = { _ in true }
     ) throws(CodecError) -> Picture? {
         guard frame.codec == codec else { throw .unsupportedInput("a \(frame.codec) frame in a \(codec) stream") }
@@ -99,7 +99,7 @@ public final class VideoDecoder {
     }
 
     /// Discards all reference frames; the next frame must be a keyframe.
-    public func reset() {
+    package func reset() {
         avcodec_flush_buffers(context.pointer)
         needsKeyframe = true
     }

@@ -1,36 +1,36 @@
-public import Basics
+package import Basics
 
 /// The settings with which a video encoder is opened.
-public struct VideoEncoderConfiguration: Sendable, Hashable {
-    public enum Speed: Sendable, Hashable {
+package struct VideoEncoderConfiguration: Sendable, Hashable {
+    package enum Speed: Sendable, Hashable {
         /// x264 superfast, VP8 −8.
         case normal
         /// For an overloaded machine: x264 ultrafast with deblocking, VP8 −12; about a quarter less work.
         case fast
     }
 
-    public var codec: VideoCodec
+    package var codec: VideoCodec
     /// In pixels.
-    public var width: Int
-    public var height: Int
-    public var framesPerSecond: Double
-    public var bitRate: BitRate
+    package var width: Int
+    package var height: Int
+    package var framesPerSecond: Double
+    package var bitRate: BitRate
     /// 1 or 2. With 2 every second frame is of layer 1 and may be dropped. The parameter sets of an H.264 encoder then
     /// permit gaps in frame_num (ITU-T H.264 §7.4.2.1.1).
-    public var temporalLayers: Int
+    package var temporalLayers: Int
     /// The largest H.264 NAL unit in bytes, for receivers of packetization-mode 0 (RFC 6184 §6.2); nil for any size.
-    public var maxNALSize: Int?
-    public var speed: Speed
+    package var maxNALSize: Int?
+    package var speed: Speed
     /// The longest time between keyframes, so that a recording is seekable; nil for keyframes on request only.
-    public var keyframeInterval: Duration?
+    package var keyframeInterval: Duration?
     /// How far a frame, above all a keyframe, may exceed the rate, as the time that it then takes to send.
-    public var bufferDuration: Duration
+    package var bufferDuration: Duration
     /// 0 to 31: H.264's seq_parameter_set_id and pic_parameter_set_id. Streams between which a receiver is switched
     /// must not share one unless their sizes are equal: a receiver that lost the packet with the new sets would decode
     /// the new pictures with the old ones and show garbage. An unknown id makes it request a keyframe.
-    public var parameterSetID: Int
+    package var parameterSetID: Int
 
-    public init(
+    package init(
         codec: VideoCodec, width: Int, height: Int, framesPerSecond: Double, bitRate: BitRate, temporalLayers: Int = 1,
         maxNALSize: Int? = nil, speed: Speed = .normal, keyframeInterval: Duration? = nil,
         bufferDuration: Duration = .milliseconds(500), parameterSetID: Int = 0
@@ -54,7 +54,7 @@ public struct VideoEncoderConfiguration: Sendable, Hashable {
 }
 
 /// Encodes pictures of one size on the caller's thread, without delaying a frame.
-public protocol VideoEncoder: AnyObject {
+package protocol VideoEncoder: AnyObject {
     /// The current settings: without those that the codec does not support, with later changes of the rates.
     var configuration: VideoEncoderConfiguration { get }
 
@@ -72,7 +72,7 @@ public protocol VideoEncoder: AnyObject {
 }
 
 /// Opens an encoder for the configuration's codec: x264 or libvpx.
-public func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws(CodecError) -> any VideoEncoder {
+package func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws(CodecError) -> any VideoEncoder {
     guard (16...8192).contains(configuration.width), (16...8192).contains(configuration.height),
         configuration.width.isMultiple(of: 2), configuration.height.isMultiple(of: 2)
     else {

@@ -1,16 +1,16 @@
-public import Basics
+package import Basics
 
 /// The format of the pictures in a coded stream, read from its headers before any picture is decoded.
-public struct VideoFormat: Hashable, Sendable {
+package struct VideoFormat: Hashable, Sendable {
     /// The size of the coded picture in pixels, before cropping.
-    public var width: Int
-    public var height: Int
+    package var width: Int
+    package var height: Int
     /// How many decoded pictures the decoder must keep for reference.
-    public var referenceFrames: Int
+    package var referenceFrames: Int
     /// Whether samples have 8 bits and chroma is 4:2:0.
     var isPlain: Bool
 
-    public var pixels: Int { width * height }
+    package var pixels: Int { width * height }
 
     /// The format of an input, which `StreamDecoder` decodes, whatever its samples.
     package init(width: Int, height: Int, referenceFrames: Int) {
@@ -18,7 +18,7 @@ public struct VideoFormat: Hashable, Sendable {
     }
 
     /// The largest picture that is decoded; a stream with a larger one is refused before memory is allocated for it.
-    public static let maxPixels = 4096 * 4096
+    package static let maxPixels = 4096 * 4096
     /// The most macroblocks of reference pictures: the three of VP8 at the largest size (75 MB), which is a little more
     /// than MaxDpbMbs of H.264's level 5.1 (table A-1: 184 320). This is 24 pictures of 1920 × 1088; since H.264 allows
     /// 16 pictures, the limit affects larger ones only.
@@ -62,7 +62,7 @@ extension VideoFormat {
 
 extension VideoFormat {
     /// The format of a keyframe; nil for other frames, and where its header cannot be parsed.
-    public init?(of frame: EncodedVideoFrame) {
+    package init?(of frame: EncodedVideoFrame) {
         switch frame.codec {
         case .vp8: self.init(vp8: frame.data)
         case .h264:

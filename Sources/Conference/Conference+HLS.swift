@@ -1,4 +1,4 @@
-public import Streaming
+package import Streaming
 
 extension Conference {
     /// The stream of a room for players of HLS; nil where the room has none: `RoomSettings.hls` is off, or nobody has
@@ -7,7 +7,7 @@ extension Conference {
     /// - Parameters:
     ///   - request: who asks, as for a seat; the rules of joins are those of watching.
     ///   - isNew: whether the player begins. A locked room refuses new ones only.
-    public func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
+    package func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
         let found = try registry[request.room]?.read { slot throws(ConferenceError) -> HLSStream? in
             try slot.room.requireWatching(request, isNew: isNew)
             return slot.hls?.stream

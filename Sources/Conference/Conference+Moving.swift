@@ -1,19 +1,19 @@
 import Basics
-public import Foundation
+package import Foundation
 import RoomMedia
 
 /// Rooms that come from other servers and go to them. What decides that is no part of the conference.
 extension Conference {
     /// Tells `observer` from here on which rooms have changed, so that their states can be stored. There is one observer.
-    public func observe(_ observer: (any RoomObserver)?) { roomService.watch.set(observer) }
+    package func observe(_ observer: (any RoomObserver)?) { roomService.watch.set(observer) }
 
     /// The names of all rooms, moving ones too.
-    public var roomNames: [String] { registry.rooms.map(\.id) }
-    public func hasRoom(_ id: String) -> Bool { registry[id] != nil }
+    package var roomNames: [String] { registry.rooms.map(\.id) }
+    package func hasRoom(_ id: String) -> Bool { registry[id] != nil }
 
     /// What the room takes along to another server; nil where there is no such room, and for a room that has begun to
     /// move: its state is what it was before.
-    public func state(of room: String, at now: Date = Date()) -> RoomState? {
+    package func state(of room: String, at now: Date = Date()) -> RoomState? {
         registry[room]?.read { $0.room.movingUntil == nil ? $0.state(at: now) : nil } ?? nil
     }
 
@@ -23,7 +23,7 @@ extension Conference {
     ///
     /// - Returns: false where the room exists already, or where the state is of a meeting that is over.
     @discardableResult
-    public func restore(_ state: RoomState, at now: Date = Date()) throws(ConferenceError) -> Bool {
+    package func restore(_ state: RoomState, at now: Date = Date()) throws(ConferenceError) -> Bool {
         try roomService.restore(state, at: now)
     }
 
@@ -33,20 +33,20 @@ extension Conference {
     /// Recordings, streams and inputs end.
     ///
     /// Returns when the recordings' files are complete.
-    public func beginMove(_ room: String, within limit: Duration) async throws(ConferenceError) {
+    package func beginMove(_ room: String, within limit: Duration) async throws(ConferenceError) {
         try await moves.begin(room, within: limit)
     }
 
     /// Ends rooms that other servers have.
-    public func lose(_ rooms: [String]) {
+    package func lose(_ rooms: [String]) {
         for room in rooms { roomService.end(room, reason: .moved) }
     }
 
     /// How much of the server's capacity is used, from 0 to 1: the larger of the shares of the encoder threads and of the
     /// busiest network loop.
-    public var usedCapacity: Double { capacity.withLock { $0.used } }
+    package var usedCapacity: Double { capacity.withLock { $0.used } }
     /// Whether a new room would be refused now.
-    public var isFull: Bool { isDraining || isOverloaded || registry.isFull }
+    package var isFull: Bool { isDraining || isOverloaded || registry.isFull }
     /// Participants and viewers in all rooms.
-    public var seatCount: Int { registry.seatCount }
+    package var seatCount: Int { registry.seatCount }
 }

@@ -1,20 +1,20 @@
 extension Conference {
     /// Starts a stream of a room to another server; its connection is made in the background.
     @discardableResult
-    public func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
+    package func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
         try streamService.start(room, request)
     }
 
     /// Ends a stream. Returns when its connection is closed, after two seconds at the most.
     @discardableResult
-    public func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
+    package func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
         try await streamService.end(id, in: room)
     }
 
     /// The streams of a room: those that run, and the latest that are over; the oldest first.
-    public func streams(of room: String) throws(ConferenceError) -> [StreamInfo] { try streamService.list(room) }
+    package func streams(of room: String) throws(ConferenceError) -> [StreamInfo] { try streamService.list(room) }
 
-    public func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
+    package func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
         try streamService.stream(id, in: room)
     }
 }

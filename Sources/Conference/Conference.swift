@@ -1,6 +1,6 @@
-public import Basics
+package import Basics
 import Foundation
-public import Logging
+package import Logging
 import Mixing
 import Recording
 import RoomMedia
@@ -13,12 +13,12 @@ import Threads
 /// (`PeerService`), layouts, recordings. Each room has a lock of its own, which no thread holds while it waits. All
 /// rooms share only the registry, whose lock is held for a look-up or a count. `MediaThreads` has the media's threads;
 /// the control thread handles the events of media and time, and calls the endpoints.
-public final class Conference: Sendable {
+package final class Conference: Sendable {
     /// The most recordings that one call of `recordings` returns, and its default.
-    public static let maxRecordingsAtOnce = RecordingService.maxAtOnce
-    public static let recordingsAtOnce = 100
+    package static let maxRecordingsAtOnce = RecordingService.maxAtOnce
+    package static let recordingsAtOnce = 100
 
-    public let configuration: ConferenceConfiguration
+    package let configuration: ConferenceConfiguration
     let media: MediaThreads
     let roomService: RoomService
     let hls: HLSControl
@@ -34,7 +34,7 @@ public final class Conference: Sendable {
     let capacity = Guarded(CapacityMeter())
     let control = ControlThread()
     /// What happens on the server, for programs that follow it.
-    public let events = EventBus()
+    package let events = EventBus()
     let statistics = ServerStatistics()
     /// The rooms that have series of their own in the metrics.
     let busiestRooms: Guarded<BusiestRooms>
@@ -45,7 +45,7 @@ public final class Conference: Sendable {
     var registry: RoomRegistry { roomService.registry }
 
     /// Binds the media ports and reads the layouts. No thread runs before `start`.
-    public convenience init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
+    package convenience init(_ configuration: ConferenceConfiguration, logger: Logger) throws(ConferenceError) {
         try self.init(configuration, logger: logger, disk: .system, diskTimeout: .seconds(5))
     }
 
@@ -105,13 +105,13 @@ public final class Conference: Sendable {
     }
 
     /// The media addresses that were bound, with the ports that the system chose.
-    public var mediaUDP: [SocketAddress] { media.peers.sockets.boundUDP }
-    public var mediaTCP: [SocketAddress] { media.peers.sockets.boundTCP }
+    package var mediaUDP: [SocketAddress] { media.peers.sockets.boundUDP }
+    package var mediaTCP: [SocketAddress] { media.peers.sockets.boundTCP }
 
     // MARK: - Start and end
 
     /// Starts the threads. Recordings that a crash left open are repaired in the background.
-    public func start() throws(ConferenceError) {
+    package func start() throws(ConferenceError) {
         SystemMemory.mapPictures()
         media.start()
         control.start { [weak self] now in self?.runHousekeeping(at: now) }
@@ -119,13 +119,13 @@ public final class Conference: Sendable {
         chat.pictures.open()
     }
 
-    public var isDraining: Bool { registry.isDraining }
+    package var isDraining: Bool { registry.isDraining }
     /// Whether new rooms are refused.
-    public var isOverloaded: Bool { media.overload.refusesRooms }
+    package var isOverloaded: Bool { media.overload.refusesRooms }
 
     /// Refuses joins, closes recordings and peers, and ends the threads. Waits for the recordings no longer than
     /// `limit`.
-    public func drain(within limit: Duration) async {
+    package func drain(within limit: Duration) async {
         guard registry.drain() else { return }
         recordingService.control.stopRepairs()
         let running = registry.rooms.flatMap { $0.read(\.running) ?? [] }
@@ -187,14 +187,14 @@ public final class Conference: Sendable {
     // MARK: - Rooms
 
     /// All rooms, the oldest first.
-    public func rooms() -> [RoomInfo] {
+    package func rooms() -> [RoomInfo] {
         registry.rooms.compactMap { $0.read(\.info) }.sorted { $0.createdAt < $1.createdAt }
     }
-    public func room(_ id: String) -> RoomInfo? { registry[id]?.read(\.info) }
+    package func room(_ id: String) -> RoomInfo? { registry[id]?.read(\.info) }
 
     /// Creates the room, or changes it where it exists. Returns the room and whether it is new.
     @discardableResult
-    public func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (
+    package func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (
         room: RoomInfo, isNew: Bool
     ) {
         try roomService.checkLayouts(of: change)
@@ -204,7 +204,7 @@ public final class Conference: Sendable {
     }
 
     @discardableResult
-    public func updateRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> RoomInfo {
+    package func updateRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> RoomInfo {
         try roomService.checkLayouts(of: change)
         return try roomService.change(id) { slot throws(ConferenceError) in
             try slot.apply(change)
@@ -213,13 +213,14 @@ public final class Conference: Sendable {
     }
 
     /// Ends the room and the call of everyone in it.
-    public func endRoom(_ id: String) throws(ConferenceError) {
+    package func endRoom(_ id: String) throws(ConferenceError) {
         guard registry[id] != nil else { throw .roomNotFound(id) }
         roomService.end(id, reason: .roomEnded)
     }
 
     /// The current picture of one of the room's named views as PNG: one for all requests within half a second.
-    public func snapshot(_ room: String, view name: String = ViewSettings.main) async throws(ConferenceError) -> [UInt8]
+    package func snapshot(_ room: String, view name: String = ViewSettings.main) async throws(ConferenceError)
+        -> [UInt8]
     {
         let view = ViewID(name)
         guard let engine = registry[room]?.engine else { throw .roomNotFound(room) }
@@ -240,7 +241,7 @@ public final class Conference: Sendable {
 
     /// Takes a seat in a room, which is created where it does not exist yet and the configuration allows that. `events`
     /// are delivered in order, on the control thread; the first may come before this returns.
-    public func join(
+    package func join(
         _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
         let joined = try seats.join(request, events: events)
@@ -258,14 +259,14 @@ public final class Conference: Sendable {
     /// nothing of the room. Returns the wait's id.
     ///
     /// - Parameter decided: called once, on the control thread; the call may come before this returns.
-    public func wait(
+    package func wait(
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
         try waiting.wait(for: request, decided)
     }
 
     /// Ends a wait whose client has gone.
-    public func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
+    package func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
 
     /// Takes a seat back after signalling was lost; a seat of another server by its ticket
     /// (`ConferenceConfiguration.seatSecrets`), as which the secret of the result may be another one.
@@ -273,7 +274,7 @@ public final class Conference: Sendable {
     /// - Parameters:
     ///   - room: the room that the client named; nil: none.
     ///   - client: the client for whose limits a seat counts that this server has never seen.
-    public func resume(
+    package func resume(
         id: String, secret: String, in room: String? = nil, for client: JoinClient = JoinClient(),
         events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
@@ -284,7 +285,7 @@ public final class Conference: Sendable {
 
     /// The participant with this secret, beside the endpoint that holds its seat: for requests that the client makes
     /// elsewhere.
-    public func participant(_ id: String, secret: String, in room: String) throws(ConferenceError) -> Participant {
+    package func participant(_ id: String, secret: String, in room: String) throws(ConferenceError) -> Participant {
         // A room without this seat is not told from a room that does not exist.
         let known: Void? = try registry[room]?.read { slot throws(ConferenceError) in
             try seats.require(secret, of: id, in: slot.room)
@@ -299,7 +300,7 @@ public final class Conference: Sendable {
     /// - Parameters:
     ///   - client: who connects, for whose limits the connection counts as a seat.
     ///   - ended: called once it has ended for whatever reason, on the control thread.
-    public func sendScreen(
+    package func sendScreen(
         of id: String, secret: String, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
     ) throws(ConferenceError) -> ScreenSender {
         let participant = try participant(id, secret: secret, in: room)
@@ -307,25 +308,25 @@ public final class Conference: Sendable {
         return ScreenSender(id: peer, conference: self)
     }
 
-    public func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
+    package func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
         guard let member = registry[room]?.read({ $0.room.member(id) }) else { throw .roomNotFound(room) }
         guard let member else { throw .participantNotFound(id) }
         return member.info
     }
 
     @discardableResult
-    public func updateParticipant(
+    package func updateParticipant(
         _ id: String, in room: String, _ change: ParticipantChange
     ) throws(ConferenceError) -> ParticipantInfo {
         try roomService.change(room) { slot throws(ConferenceError) in try slot.room.change(id, change) }
     }
 
-    public func removeParticipant(_ id: String, in room: String) throws(ConferenceError) {
+    package func removeParticipant(_ id: String, in room: String) throws(ConferenceError) {
         _ = try participant(id, in: room)
         seats.leave(id, .removed)
     }
 
-    public func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
+    package func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         _ = try participant(id, in: room)
         guard let engine = registry[room]?.engine else { throw .roomNotFound(room) }
         return try await peers.statistics(id, engine)
@@ -333,49 +334,49 @@ public final class Conference: Sendable {
 
     // MARK: - Layouts
 
-    public func layouts() -> [LayoutInfo] { layoutService.all }
+    package func layouts() -> [LayoutInfo] { layoutService.all }
 
     /// Gives a participant the avatar of a PNG or JPEG file; nil takes it away.
-    public func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
+    package func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
         try await avatars.set(file, of: id, in: room)
     }
 
     /// A participant's avatar as PNG, at most 256 pixels wide and high.
-    public func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] {
+    package func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] {
         try await avatars.png(of: id, in: room)
     }
 
     /// Stores an avatar for joins that name it (`JoinRequest.avatar`).
-    public func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError) {
+    package func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError) {
         try await avatars.store.store(file, as: name)
     }
 
     /// The file of a stored avatar.
-    public func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8] {
+    package func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8] {
         try await avatars.store.file(name)
     }
 
-    public func deleteStoredAvatar(_ name: String) async throws(ConferenceError) {
+    package func deleteStoredAvatar(_ name: String) async throws(ConferenceError) {
         try await avatars.store.delete(name)
     }
 
     /// Adds or replaces a layout at run time, after the same checks as a file's. Rooms that use it change at once.
-    public func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
+    package func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
         try layoutService.put(name, json: json)
     }
-    public func deleteLayout(_ name: String) throws(ConferenceError) { try layoutService.delete(name) }
+    package func deleteLayout(_ name: String) throws(ConferenceError) { try layoutService.delete(name) }
 
     /// Checks what would be a layout of this name, as `putLayout` does.
-    public func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
+    package func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
         try layoutService.check(name, json: json)
     }
 
     /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. It takes precedence over a file of its
     /// name. The log tells the faults of one that cannot be used.
-    public func shareLayout(_ name: String, json: [UInt8]?) { layoutService.share(name, json: json) }
+    package func shareLayout(_ name: String, json: [UInt8]?) { layoutService.share(name, json: json) }
 
     /// - Throws: `layoutInUse` for a default of rooms, and for one that a room uses.
-    public func checkUnusedLayout(_ name: String) throws(ConferenceError) { try layoutService.checkUnused(name) }
+    package func checkUnusedLayout(_ name: String) throws(ConferenceError) { try layoutService.checkUnused(name) }
 
     // MARK: - Recordings
 
@@ -384,68 +385,70 @@ public final class Conference: Sendable {
     ///
     /// - Parameter wish: nil: the recording that there is one of in each room; others run beside it and beside each
     ///   other.
-    public func startRecording(_ room: String, _ wish: RecordingWish? = nil) async throws(ConferenceError)
+    package func startRecording(_ room: String, _ wish: RecordingWish? = nil) async throws(ConferenceError)
         -> RecordingInfo
     {
         try await recordingService.start(room, wish)
     }
     @discardableResult
-    public func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try recordingService.pause(id) }
+    package func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
+        try recordingService.pause(id)
+    }
     @discardableResult
-    public func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
+    package func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo {
         try recordingService.resume(id)
     }
 
     /// Returns when the file is complete.
     @discardableResult
-    public func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+    package func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         try await recordingService.stop(id)
     }
 
     /// Delivers a complete recording once more, or now. Returns before that is done.
-    public func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+    package func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         try await recordingService.deliver(id)
     }
 
     /// Removes a complete recording with all its files.
-    public func removeRecording(_ id: String) async throws(ConferenceError) { try await recordingService.remove(id) }
+    package func removeRecording(_ id: String) async throws(ConferenceError) { try await recordingService.remove(id) }
 
     /// The recordings, the newest first; with `before` those that began before that one.
-    public func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
+    package func recordings(before id: String? = nil, limit: Int = recordingsAtOnce) -> [RecordingInfo] {
         recordingService.list(before: id, limit: limit)
     }
-    public func recording(_ id: String) -> RecordingInfo? { recordingService.recording(id) }
+    package func recording(_ id: String) -> RecordingInfo? { recordingService.recording(id) }
 
     /// Sets a mark in a running recording, which becomes a chapter.
-    public func markRecording(_ id: String, _ text: String) throws(ConferenceError) {
+    package func markRecording(_ id: String, _ text: String) throws(ConferenceError) {
         try recordingService.mark(id, text)
     }
 
     /// The path of a complete recording's timeline, as JSON or WebVTT; not for clients. There may be no such file.
-    public func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
+    package func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
         try recordingService.timelinePath(of: id, asText: asText)
     }
 
     /// The path of the file of a participant's track, from 1 on; not for clients.
-    public func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String {
+    package func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String {
         try recordingService.path(of: id, track: track)
     }
 
     /// The path of a recording's file, of its first or another part; not for clients.
-    public func recordingPath(_ id: String, part: Int = 1) throws(ConferenceError) -> String {
+    package func recordingPath(_ id: String, part: Int = 1) throws(ConferenceError) -> String {
         try recordingService.path(of: id, part: part)
     }
 
     // MARK: - Pictures of chats
 
     /// Stores a picture that no room has yet: for endpoints with messages outside of rooms.
-    public func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
+    package func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
         try await chat.pictures.store(bytes, try chat.pictures.place(for: bytes))
     }
 
     /// The bytes of a stored picture.
-    public func picture(_ id: String) async throws(ConferenceError) -> [UInt8] { try await chat.pictures.read(id) }
+    package func picture(_ id: String) async throws(ConferenceError) -> [UInt8] { try await chat.pictures.read(id) }
 
     /// The path of a picture's file, which may have been deleted; not for clients.
-    public func picturePath(_ id: String) throws(ConferenceError) -> String { try chat.pictures.path(of: id) }
+    package func picturePath(_ id: String) throws(ConferenceError) -> String { try chat.pictures.path(of: id) }
 }

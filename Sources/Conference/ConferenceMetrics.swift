@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Mixing
 import RoomMedia
 import Sockets
@@ -10,7 +10,7 @@ extension Conference {
     ///
     /// - Parameter namesPrivateRooms: whether private rooms (`RoomSettings.isPrivate`) have samples of their own, with
     ///   their names; false: they are among the others.
-    public func metrics(namesPrivateRooms: Bool = true) -> [MetricSample] {
+    package func metrics(namesPrivateRooms: Bool = true) -> [MetricSample] {
         let held = registry.rooms.compactMap { $0.read { RoomReading($0) } }
         let engines = held.map(\.engine)
         var samples = [

@@ -4,11 +4,11 @@ import RoomMedia
 import Threads
 
 /// One seat in a room, as its endpoint holds it.
-public final class Participant: Sendable {
-    public let id: String
-    public let room: String
+package final class Participant: Sendable {
+    package let id: String
+    package let room: String
     /// With the id, the secret that resumes the seat after signalling was lost.
-    public let resumeSecret: String
+    package let resumeSecret: String
     private let conference: Conference
 
     init(id: String, room: String, resumeSecret: String, conference: Conference) {
@@ -19,25 +19,25 @@ public final class Participant: Sendable {
     }
 
     /// nil once the participant has left.
-    public var info: ParticipantInfo? { try? conference.participant(id, in: room) }
+    package var info: ParticipantInfo? { try? conference.participant(id, in: room) }
     /// What the participant sees.
-    public var shown: ShownLayout { slot { $0.room.shown($0.view(of: id)) } ?? ShownLayout(name: "") }
+    package var shown: ShownLayout { slot { $0.room.shown($0.view(of: id)) } ?? ShownLayout(name: "") }
     /// The names of the room's views, `main` first.
-    public var views: [String] { slot { $0.room.settings.viewNames } ?? [] }
-    public var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
+    package var views: [String] { slot { $0.room.settings.viewNames } ?? [] }
+    package var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
     /// The recordings of the room that run or are paused, in the order of their starts.
-    public var runningRecordings: [RecordingInfo] { slot { $0.running.map(\.info.withoutTracks) } ?? [] }
+    package var runningRecordings: [RecordingInfo] { slot { $0.running.map(\.info.withoutTracks) } ?? [] }
     /// The one of them that clients of a single recording are shown.
-    public var recording: RecordingInfo? { runningRecordings.shown }
+    package var recording: RecordingInfo? { runningRecordings.shown }
     /// Whether the room is streamed to another server.
-    public var isStreamed: Bool { slot { $0.room.isStreamed } ?? false }
+    package var isStreamed: Bool { slot { $0.room.isStreamed } ?? false }
     /// The time that a recording of the room would begin before its start (`recording.preRoll`).
-    public var preRoll: Duration { conference.configuration.recording.preRoll }
+    package var preRoll: Duration { conference.configuration.recording.preRoll }
     /// What moderators have set about the room.
-    public var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
+    package var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
     /// Whether the room is about to be recorded: because this participant is its first (`recording.start`), or because it
     /// was recorded where it comes from.
-    public var startsRecording: Bool {
+    package var startsRecording: Bool {
         let startsWithFirst = conference.configuration.recording.start == .onFirstJoin
         return slot { slot in
             if !slot.pending.recordings.isEmpty { return true }
@@ -45,11 +45,11 @@ public final class Participant: Sendable {
         } ?? false
     }
     /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
-    public var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
+    package var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
 
     /// Whether the seat has, or had and may get back, the media connection of a client. A client that comes back to a seat
     /// without one needs a new connection.
-    public var hasMedia: Bool {
+    package var hasMedia: Bool {
         slot { slot in slot.room.member(id).map { $0.wasConnected } ?? false } ?? false
     }
 
@@ -60,7 +60,7 @@ public final class Participant: Sendable {
     // MARK: - Media
 
     /// Answers the client's offer, the first or a later one.
-    public func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
+    package func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
         let (answer, hasScreen) = try await conference.peers.answer(id, offer: sdp)
         // Offers without a change here, the most by far, cost no change of the room.
         if slot({ $0.room.member(id)?.hasScreenSection }) != hasScreen {
@@ -72,18 +72,18 @@ public final class Participant: Sendable {
     /// Makes the server's offer, for clients that answer instead of offering.
     ///
     /// - Parameter restartsICE: requests a new path for a connection that exists already; its media goes on meanwhile.
-    public func makeOffer(restartsICE: Bool = false) async throws(ConferenceError) -> String {
+    package func makeOffer(restartsICE: Bool = false) async throws(ConferenceError) -> String {
         try await conference.peers.makeOffer(id, restartsICE: restartsICE)
     }
-    public func accept(answer: String) async throws(ConferenceError) {
+    package func accept(answer: String) async throws(ConferenceError) {
         try await conference.peers.accept(id, answer: answer)
     }
 
     /// Takes a candidate line of the client (`candidate:…`), or nil at the end of them. An unreadable line is ignored.
-    public func addCandidate(_ line: String?) { conference.peers.addCandidate(line, of: id) }
+    package func addCandidate(_ line: String?) { conference.peers.addCandidate(line, of: id) }
 
     /// Exchanges new ICE credentials without a whole offer (RFC 9725 §4.3.3).
-    public func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
+    package func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
         try await conference.peers.restartICE(id, ufrag: ufrag, password: password)
     }
 
@@ -96,7 +96,7 @@ public final class Participant: Sendable {
     }
 
     /// Sets the client's own switches; nil leaves one as it is.
-    public func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
+    package func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand)
         }
@@ -106,7 +106,7 @@ public final class Participant: Sendable {
     ///
     /// - Parameter name: nil: the layout that the participant sees. For `me` and without `pins`, nil ends the
     ///   participant's own choice.
-    public func setLayout(_ name: String?, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
+    package func setLayout(_ name: String?, scope: LayoutScope, pins: [String]? = nil) throws(ConferenceError) {
         try conference.seats.allow(.layout, id)
         try conference.roomService.checkLayout(name)
         switch scope {
@@ -121,7 +121,7 @@ public final class Participant: Sendable {
     }
 
     /// Shows the participant another of the room's named views. Its own choice of a layout stays.
-    public func setView(_ name: String) throws(ConferenceError) {
+    package func setView(_ name: String) throws(ConferenceError) {
         try conference.seats.allow(.layout, id)
         try changePicture { room, limit throws(ConferenceError) in try room.show(name, to: id, limit: limit) }
     }
@@ -146,13 +146,13 @@ public final class Participant: Sendable {
     /// Sets whether the participant shares a screen: its second video section, or, without one, its only one.
     ///
     /// - Parameter audio: whether its audio carries the sound of the screen too, and is heard with the microphone off.
-    public func present(_ on: Bool, audio: Bool = false) throws(ConferenceError) {
+    package func present(_ on: Bool, audio: Bool = false) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
         try change { slot throws(ConferenceError) in try slot.room.present(id, on, audio: audio) }
     }
 
     /// Sets whether the participant itself wants to be in recordings, streams and whatever else leaves the room.
-    public func setRecorded(_ isRecorded: Bool) throws(ConferenceError) {
+    package func setRecorded(_ isRecorded: Bool) throws(ConferenceError) {
         if isRecorded {
             try conference.seats.allow(.recordedAgain, id)
         } else if isUnwilling {
@@ -167,29 +167,29 @@ public final class Participant: Sendable {
     }
 
     /// Sends a chat message to everyone, or to one participant and, as a confirmation, to the sender.
-    public func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
+    package func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
         try conference.chat.send(text, by: id, in: room, to: other)
     }
 
     /// Stores a picture (`ChatPicture.Format`, at most `ChatPicture.maxBytes`) and sends it likewise.
     @discardableResult
-    public func sendPicture(_ bytes: [UInt8], to other: String? = nil) async throws(ConferenceError) -> ChatPicture {
+    package func sendPicture(_ bytes: [UInt8], to other: String? = nil) async throws(ConferenceError) -> ChatPicture {
         try await conference.chat.send(picture: bytes, by: id, in: room, to: other)
     }
 
     /// Gives the participant the avatar of a PNG or JPEG file; nil takes it away.
-    public func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
+    package func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
         try conference.seats.allow(.picture, id)
         try await conference.setAvatar(file, of: id, in: room)
     }
 
-    public enum RecordAction: String, Sendable { case start, pause, resume, stop }
+    package enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
     /// Starts, pauses, resumes or stops a recording of the room. A stop completes in the background; the `recording`
     /// event reports its end.
     ///
     /// - Parameter recording: its id; nil: the one that is shown, and to resume the first that is paused.
-    public func record(_ action: RecordAction, _ recording: String? = nil) async throws(ConferenceError) {
+    package func record(_ action: RecordAction, _ recording: String? = nil) async throws(ConferenceError) {
         let current: String?
         do throws(ConferenceError) {
             current = try change { slot throws(ConferenceError) in try chosen(recording, action, slot)?.id
@@ -228,7 +228,7 @@ public final class Participant: Sendable {
     }
 
     /// Sets a mark in all recordings of the room that the participant may control, which becomes a chapter.
-    public func mark(_ text: String) throws(ConferenceError) {
+    package func mark(_ text: String) throws(ConferenceError) {
         let current = try change { slot throws(ConferenceError) in
             let mine = slot.running.filter { (try? slot.room.require(.record, id, isOwn: $0.startedBy == id)) != nil }
             if mine.isEmpty { try slot.room.require(.record, id, isOwn: false) }
@@ -239,18 +239,18 @@ public final class Participant: Sendable {
     }
 
     /// Performs a request about others, if the participant's role allows it.
-    public func moderate(_ moderation: Moderation) throws(ConferenceError) {
+    package func moderate(_ moderation: Moderation) throws(ConferenceError) {
         try conference.moderation.perform(moderation, by: id, in: room)
     }
 
     /// Changes the room's settings of `RoomAccess`, if the participant's role allows it; others are left alone.
-    public func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {
+    package func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {
         try conference.moderation.change(change, by: id, in: room)
     }
 
     /// The recordings of the present meeting, the newest first: all for those who may record, and for others those that
     /// they started.
-    public func recordings() throws(ConferenceError) -> [RecordingInfo] {
+    package func recordings() throws(ConferenceError) -> [RecordingInfo] {
         let known = try conference.registry[room]?.read { slot throws(ConferenceError) in
             let open = slot.recordings.entries.filter { entry in
                 (try? slot.room.require(.record, id, isOwn: entry.startedBy == id)) != nil
@@ -263,12 +263,12 @@ public final class Participant: Sendable {
     }
 
     /// Undoes the join: a room that was created for it ends too.
-    public func withdraw() { conference.seats.withdraw(id) }
+    package func withdraw() { conference.seats.withdraw(id) }
 
-    public func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
+    package func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
 
     /// Reports the loss of the client's signalling: the seat stays for 15 s, for `resume`.
-    public func signallingLost() {
+    package func signallingLost() {
         _ = try? change { slot throws(ConferenceError) in slot.room.signallingLost(id, at: MonotonicClock.now()) }
     }
 }

@@ -1,7 +1,7 @@
 /// The second connection of a participant, which sends its screen, as its endpoint holds it.
-public final class ScreenSender: Sendable {
+package final class ScreenSender: Sendable {
     /// The connection's; the participant has another one.
-    public let id: String
+    package let id: String
     private let conference: Conference
 
     init(id: String, conference: Conference) {
@@ -10,19 +10,19 @@ public final class ScreenSender: Sendable {
     }
 
     /// Answers the client's offer, the first or a later one. Only its video is received, and nothing is sent.
-    public func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
+    package func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
         try await conference.peers.answer(id, offer: sdp).0
     }
 
     /// Takes a candidate line of the client (`candidate:…`), or nil at the end of them. An unreadable line is ignored.
-    public func addCandidate(_ line: String?) { conference.peers.addCandidate(line, of: id) }
+    package func addCandidate(_ line: String?) { conference.peers.addCandidate(line, of: id) }
 
     /// Exchanges new ICE credentials without a whole offer (RFC 9725 §4.3.3).
-    public func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
+    package func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart {
         try await conference.peers.restartICE(id, ufrag: ufrag, password: password)
     }
 
     /// Ends the connection. The participant stays.
-    public func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
-    public func withdraw() { leave() }
+    package func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
+    package func withdraw() { leave() }
 }

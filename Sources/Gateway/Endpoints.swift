@@ -40,7 +40,7 @@ struct Endpoints: Sendable {
         let auth = configuration.auth
         let verifier: TokenVerifier? =
             auth.mode == .token
-            ? await TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
+            ? TokenVerifier(secret: auth.secret, issuer: auth.issuer, audience: auth.audience) : nil
         let authorizer = JoinAuthorizer(verifier: verifier)
         let iceServers = ICEServers(configuration: configuration.ice)
         let limiter = JoinLimiter(
@@ -132,7 +132,7 @@ struct Endpoints: Sendable {
             table: table, rules: rules,
             access: access, limits: limits,
             largeBodies: largeBodies,
-            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger),
+            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger), webSockets: ownEndpoints,
             forward: cluster.map { Endpoints.forward(by: $0) })
     }
 

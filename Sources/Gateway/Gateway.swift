@@ -5,15 +5,15 @@ import Foundation
 import Hummingbird
 import HummingbirdCore
 import HummingbirdTLS
-public import Logging
+package import Logging
 import NIOCore
 import ServiceLifecycle
 import Threads
 import UnixSignals
 
 /// The server with all its endpoints, from its start to its end.
-public struct Gateway: Sendable {
-    public static let version = "0.2.0"
+package struct Gateway: Sendable {
+    package static let version = "0.2.0"
 
     private static let userAgent = "Tessera/\(version)"
 
@@ -30,7 +30,7 @@ public struct Gateway: Sendable {
     /// How long receivers of webhooks have for the last events; the rest waits on the disk for the next start.
     private static let deliveryLimit = Duration.seconds(5)
 
-    public init(_ configuration: TesseraConfiguration, logger: Logger) {
+    package init(_ configuration: TesseraConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
         manager = ServiceManager(logger: logger)
@@ -39,7 +39,7 @@ public struct Gateway: Sendable {
     /// Serves until the process is told to end by SIGTERM or SIGINT, then drains.
     ///
     /// - Throws: `ConfigurationFaults` for settings that the system refuses: a busy port, an unreadable certificate.
-    public func run() async throws {
+    package func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let tls = try ServerCertificate.configuration(configuration.http)
         let hooks = try configuration.webhooks.withSecretsOfFiles()

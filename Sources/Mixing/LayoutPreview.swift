@@ -1,28 +1,28 @@
 import CPango
-public import Codecs
+package import Codecs
 
 /// Draws a layout without a call, for authors of layouts and for choosing one.
-public struct LayoutPreview: Hashable, Sendable {
+package struct LayoutPreview: Hashable, Sendable {
     /// How many people are in the room, at most 1000. Behind the fourth, every third camera is off, and one of six
     /// pictures is upright.
-    public var people: Int
+    package var people: Int
     /// Who speaks, from 1.
-    public var speaker: Int?
+    package var speaker: Int?
     /// Whether the first one shares a screen.
-    public var presentation = false
+    package var presentation = false
     /// Who is pinned, in this order, from 1.
-    public var pinned: [Int] = []
+    package var pinned: [Int] = []
     /// Who is a moderator, from 1.
-    public var moderator: Int?
+    package var moderator: Int?
     /// For whom alone the picture is made, from 1.
-    public var viewer: Int?
+    package var viewer: Int?
     /// Whether tiles show names; nil: as the layout says.
-    public var names: Bool?
+    package var names: Bool?
     /// The canvas, in pixels.
-    public var width = 1280
-    public var height = 720
+    package var width = 1280
+    package var height = 720
 
-    public init(people: Int) {
+    package init(people: Int) {
         self.people = min(max(people, 0), 1000)
     }
 
@@ -35,7 +35,7 @@ public struct LayoutPreview: Hashable, Sendable {
     private static func name(_ index: Int) -> String { names[index % names.count] }
 
     /// The canvas with these people.
-    public func picture(of layout: Layout, text: TextRenderer = .shared) -> Picture {
+    package func picture(of layout: Layout, text: TextRenderer = .shared) -> Picture {
         let compositor = Compositor(width: width, height: height, background: layout.background, text: text)
         compositor.style = layout.style
         var arranged = layout.arrange(

@@ -3,7 +3,7 @@ import Logging
 
 /// What the endpoints ask.
 extension ClusterNode {
-    public func owner(of room: String) async throws(ClusterError) -> RoomOwner? {
+    package func owner(of room: String) async throws(ClusterError) -> RoomOwner? {
         let now = BootClock.now()
         let (found, isSure, isFollowing) = state.withLock { state in
             (
@@ -24,7 +24,7 @@ extension ClusterNode {
         }
     }
 
-    public func lookUp(_ room: String) async throws(ClusterError) -> RoomOwner? {
+    package func lookUp(_ room: String) async throws(ClusterError) -> RoomOwner? {
         let key = StoreKey.owner(room)
         do {
             let result = try await store.commit(Transaction(operations: [.read(key)]))
@@ -53,18 +53,18 @@ extension ClusterNode {
         await perform(actions)
     }
 
-    public func place(_ room: String, _ wish: PlacementWish) async throws(ClusterError) -> RoomOwner {
+    package func place(_ room: String, _ wish: PlacementWish) async throws(ClusterError) -> RoomOwner {
         if let owner = try? await owner(of: room) { return owner }
         return try await run(Placement(room, wish))
     }
 
-    public func place(_ room: String, insteadOf owner: RoomOwner, full: Set<String>) async throws(ClusterError)
+    package func place(_ room: String, insteadOf owner: RoomOwner, full: Set<String>) async throws(ClusterError)
         -> RoomOwner
     {
         try await run(Placement(moving: room, from: full.union([owner.node.id]), epoch: owner.epoch))
     }
 
-    public func move(_ room: String) async throws(ClusterError) -> RoomOwner {
+    package func move(_ room: String) async throws(ClusterError) -> RoomOwner {
         let (id, incarnation, owner) = state.withLock { ($0.copy.id, $0.record.incarnation, $0.copy.owners[room]) }
         guard let owner, owner.node == id, owner.incarnation == incarnation else {
             // Another node has it already: its people are to go there.
@@ -119,14 +119,14 @@ extension ClusterNode {
         }
     }
 
-    public func ownerIsGone(_ owner: RoomOwner, of room: String) async {
+    package func ownerIsGone(_ owner: RoomOwner, of room: String) async {
         guard !owner.isHere else { return }
         state.withLock { $0.copy.suspect(owner.node) }
         await release(room, epoch: owner.epoch, withState: false)
     }
 
     /// Tells that a request for a room that is here named a later epoch: if another node has the room, it ends here.
-    public func compare(_ room: String, with epoch: Int64) async {
+    package func compare(_ room: String, with epoch: Int64) async {
         let known = state.withLock { $0.copy.owners[room]?.revision ?? 0 }
         guard epoch > known, let owner = try? await lookUp(room), !owner.isHere, host.rooms.contains(room) else {
             return
@@ -134,7 +134,7 @@ extension ClusterNode {
         lose([room], "another node has them")
     }
 
-    public func release(_ room: String) async {
+    package func release(_ room: String) async {
         let epoch = state.withLock { state -> Int64? in
             guard let owner = state.copy.owners[room], owner.node == state.copy.id,
                 owner.incarnation == state.record.incarnation
@@ -146,7 +146,7 @@ extension ClusterNode {
         if let epoch { await release(room, epoch: epoch, withState: true) }
     }
 
-    public func store(_ bytes: [UInt8], of room: String) async {
+    package func store(_ bytes: [UInt8], of room: String) async {
         guard bytes.count <= StoreValue.stateBytes else {
             return logger.warning(
                 "a room's state is too large for its next owner",
@@ -156,7 +156,7 @@ extension ClusterNode {
         await storeStates()
     }
 
-    public func stored(_ room: String) async throws(ClusterError) -> [UInt8]? {
+    package func stored(_ room: String) async throws(ClusterError) -> [UInt8]? {
         do {
             guard let entry = try await store.read(.room(room)) else { return nil }
             guard case .state(let bytes)? = entry.value else { return nil }
@@ -166,7 +166,7 @@ extension ClusterNode {
         }
     }
 
-    public func setDraining(_ isDraining: Bool) async {
+    package func setDraining(_ isDraining: Bool) async {
         state.withLock { $0.record.isDraining = isDraining }
         await announceDraining()
     }

@@ -62,7 +62,7 @@ extension ClusterNode {
 
     // MARK: Changes
 
-    public func putLayout(_ name: String, _ json: [UInt8]) async throws(ClusterError) -> Bool {
+    package func putLayout(_ name: String, _ json: [UInt8]) async throws(ClusterError) -> Bool {
         let key = StoreKey.layout(name)
         guard json.count <= LayoutDocument.maxBytes, LayoutDocument.isName(name),
             layouts.withLock({ $0.hasPlace(for: name) })
@@ -73,7 +73,7 @@ extension ClusterNode {
         return true
     }
 
-    public func deleteLayout(_ name: String) async throws(ClusterError) -> Bool {
+    package func deleteLayout(_ name: String) async throws(ClusterError) -> Bool {
         let key = StoreKey.layout(name)
         let result: TransactionResult
         do { result = try await store.commit(Transaction(operations: [.read(key), .delete(key)])) } catch {

@@ -1,5 +1,5 @@
-public import Basics
-public import Logging
+package import Basics
+package import Logging
 import Threads
 
 /// This server as a node of a cluster: it registers itself in the store, follows what the others write there, and
@@ -7,7 +7,7 @@ import Threads
 ///
 /// `Membership`, `StoreCopy`, `Placement` and `Holdings` decide, as values behind one lock; the tasks here perform what
 /// they decide. Renewals run on a thread of their own.
-public final class ClusterNode: ClusterDirectory {
+package final class ClusterNode: ClusterDirectory {
     struct State {
         var record: NodeRecord
         var membership: Membership
@@ -64,7 +64,7 @@ public final class ClusterNode: ClusterDirectory {
     ///   - host: what runs here. Where it has what is no room (`~socketIO`), its `rooms` names that too: what the store
     ///     says is here and `rooms` does not name for ten seconds is given up.
     ///   - peers: how other nodes are asked.
-    public convenience init(
+    package convenience init(
         settings: ClusterSettings, record: NodeRecord, host: any ClusterHost, peers: any PeerQueries, logger: Logger
     ) throws(ClusterFault) {
         self.init(
@@ -88,7 +88,7 @@ public final class ClusterNode: ClusterDirectory {
 
     /// Registers the node, which goes on in the background: a store that does not answer delays no start. The internal
     /// listener must answer `GET /cluster/alive` before.
-    public func start() async {
+    package func start() async {
         let executor = ThreadExecutor("cluster")
         if executor == nil { logger.error("the system starts no thread for the cluster's renewals") }
         let heart = Task(executorPreference: executor) { await self.beat(on: executor) }
@@ -112,7 +112,7 @@ public final class ClusterNode: ClusterDirectory {
     }
 
     /// Ends the lease, and with it the node's record and what is left of its rooms.
-    public func stop() async {
+    package func stop() async {
         let (tasks, watch, heart, lease) = state.withLock { state in
             state.isStopped = true
             return (state.tasks, state.watch, state.heart, state.membership.leaseID)
@@ -130,9 +130,9 @@ public final class ClusterNode: ClusterDirectory {
 
     // MARK: What is so
 
-    public var here: NodeRecord { state.withLock { $0.record } }
+    package var here: NodeRecord { state.withLock { $0.record } }
 
-    public var view: ClusterView {
+    package var view: ClusterView {
         let now = BootClock.now()
         return state.withLock { state in
             ClusterView(
@@ -145,7 +145,7 @@ public final class ClusterNode: ClusterDirectory {
     }
 
     /// The answer to `GET /cluster/alive`.
-    public var alive: AliveAnswer {
+    package var alive: AliveAnswer {
         let (now, rooms) = (BootClock.now(), host.rooms.count)
         return state.withLock { state in
             AliveAnswer(
@@ -157,7 +157,7 @@ public final class ClusterNode: ClusterDirectory {
     }
 
     /// Asks every node what it believes; takes a second at most.
-    public func outlook() async -> ClusterOutlook {
+    package func outlook() async -> ClusterOutlook {
         let (view, id) = (view, here.id)
         let answers = await withTaskGroup(of: (String, AliveAnswer?).self) { group in
             for node in view.nodes.map(\.record) where node.id != id {
@@ -172,7 +172,7 @@ public final class ClusterNode: ClusterDirectory {
     }
 
     /// The metrics of the membership and the store.
-    public var samples: [MetricSample] {
+    package var samples: [MetricSample] {
         let view = view
         let owned = view.nodes.first { $0.record.id == here.id }?.rooms ?? 0
         return state.withLock { $0.counts }.samples(view, owned: owned, errors: store.errors)

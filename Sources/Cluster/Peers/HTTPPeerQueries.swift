@@ -6,9 +6,9 @@ import NIOHTTP1
 import NIOSSL
 
 /// Asks nodes by HTTP at their internal listeners.
-public final class HTTPPeerQueries: PeerQueries {
+package final class HTTPPeerQueries: PeerQueries {
     /// The headers that prove to `node` who asks, such as `Tessera-Cluster` with a fresh token.
-    public typealias Headers = @Sendable (_ node: NodeRecord) -> [(name: String, value: String)]
+    package typealias Headers = @Sendable (_ node: NodeRecord) -> [(name: String, value: String)]
 
     /// More than the answer of a cluster of a thousand nodes.
     private static let answerBytes = 256 << 10
@@ -16,12 +16,12 @@ public final class HTTPPeerQueries: PeerQueries {
     private let client: HTTPClient
     private let headers: Headers
 
-    public init(_ tls: ClusterSettings.TLS, headers: @escaping Headers) throws(ClusterFault) {
+    package init(_ tls: ClusterSettings.TLS, headers: @escaping Headers) throws(ClusterFault) {
         client = try HTTPClient(cluster: tls, connectTimeout: .milliseconds(300))
         self.headers = headers
     }
 
-    public func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer? {
+    package func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer? {
         do {
             var request = try HTTPClient.Request(url: node.url + "/cluster/alive")
             for header in headers(node) { request.headers.add(name: header.name, value: header.value) }
@@ -34,5 +34,5 @@ public final class HTTPPeerQueries: PeerQueries {
         }
     }
 
-    public func shutdown() async { try? await client.shutdown() }
+    package func shutdown() async { try? await client.shutdown() }
 }

@@ -1,5 +1,5 @@
 /// What nodes ask each other beside the store.
-public protocol PeerQueries: Sendable {
+package protocol PeerQueries: Sendable {
     /// Asks a node what it believes (`GET /cluster/alive`); nil: no valid answer within `limit`.
     func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer?
 }

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Foundation
 
 /// The events of the server in one order, for any number of readers. The latest stay in memory, so that a reader that
@@ -7,12 +7,12 @@ import Foundation
 /// The bus calls no reader: each asks for what comes after its position, when it was woken. So a reader that does not
 /// read costs the others nothing, and the server only its position. Its lock is held for single steps; rooms publish
 /// with their own lock held.
-public final class EventBus: Sendable {
+package final class EventBus: Sendable {
     /// The most events that stay in memory: half an hour of a busy server.
-    public static let capacity = 10_000
+    package static let capacity = 10_000
 
     /// Identifies the server's run in the ids of events: another run counts from 1 again.
-    public let epoch: String
+    package let epoch: String
 
     private struct Follower {
         var kinds: Set<ServerEvent.Kind>
@@ -33,7 +33,7 @@ public final class EventBus: Sendable {
     private let capacity: Int
 
     /// - Parameter capacity: smaller in tests.
-    public init(capacity: Int = EventBus.capacity) {
+    package init(capacity: Int = EventBus.capacity) {
         epoch = RandomToken.make(8)
         self.capacity = capacity
     }
@@ -74,19 +74,19 @@ public final class EventBus: Sendable {
     // MARK: - Reading
 
     /// The number of the latest event; 0: none yet.
-    public var last: Int { state.withLock { $0.last } }
+    package var last: Int { state.withLock { $0.last } }
 
     /// What a reader gets at once.
-    public struct Page: Sendable {
-        public var events: [Shared<ServerEvent>]
+    package struct Page: Sendable {
+        package var events: [Shared<ServerEvent>]
         /// Events between the reader's position and the first of `events` are not in memory any more.
-        public var isLate: Bool
+        package var isLate: Bool
         /// No event follows those of the page, nor will one.
-        public var isLast: Bool
+        package var isLast: Bool
     }
 
     /// The events after a position, of all kinds, the oldest first.
-    public func page(after position: Int, limit: Int) -> Page {
+    package func page(after position: Int, limit: Int) -> Page {
         state.withLock { state in
             // A position may be any number: clients send it.
             guard position < state.last else {
@@ -103,7 +103,7 @@ public final class EventBus: Sendable {
     }
 
     /// A reader that is woken when events of its kinds have come. It ends with the last reference.
-    public final class Subscription: Sendable {
+    package final class Subscription: Sendable {
         private let bus: EventBus
         private let number: Int
 
@@ -117,7 +117,7 @@ public final class EventBus: Sendable {
 
     /// - Parameter wake: called after each event of these kinds, on the thread of whoever published it; it must neither
     ///   wait nor take a room's lock.
-    public func subscribe(to kinds: Set<ServerEvent.Kind>, wake: @escaping @Sendable () -> Void) -> Subscription {
+    package func subscribe(to kinds: Set<ServerEvent.Kind>, wake: @escaping @Sendable () -> Void) -> Subscription {
         let number = state.withLock { state in
             state.nextFollower += 1
             state.followers[state.nextFollower] = Follower(kinds: kinds, wake: wake)
@@ -126,7 +126,7 @@ public final class EventBus: Sendable {
         return Subscription(self, number)
     }
 
-    public var samples: [MetricSample] {
+    package var samples: [MetricSample] {
         let published = state.withLock { $0.published }
         // Those that never came too: Prometheus sees no growth of a counter that begins at 1.
         return ServerEvent.Kind.allCases.map { kind in

@@ -5,7 +5,7 @@ import Streaming
 
 extension ServerEvent {
     /// One event of each kind, for the description of the API.
-    public static let examples: [ServerEvent] = {
+    package static let examples: [ServerEvent] = {
         let start = Date(timeIntervalSince1970: 1_767_000_000)
         let meeting = ServerEvent.Meeting(id: "weekly", createdAt: start, layout: "grid", participants: 0)
         var anna = ParticipantInfo(

@@ -1,20 +1,20 @@
-public import Foundation
-public import Recording
+package import Foundation
+package import Recording
 
 /// Something that happened on the server, for programs that follow it: the entries of `EventBus`.
-public struct ServerEvent: Sendable {
+package struct ServerEvent: Sendable {
     /// The position among the events since the server's start, from 1 on.
-    public var sequence: Int
-    public var time: Date
+    package var sequence: Int
+    package var time: Date
     /// nil: the event is the server's.
-    public var room: String?
+    package var room: String?
     /// Whether outsiders of the room must not see the event: it says who is in a private room
     /// (`RoomSettings.isPrivate`), or what is said in any.
-    public var isPrivate: Bool
-    public var happening: Happening
+    package var isPrivate: Bool
+    package var happening: Happening
 
     /// What happened, with the data of the event.
-    public enum Happening: Hashable, Sendable {
+    package enum Happening: Hashable, Sendable {
         case roomStarted(Meeting)
         case roomEnded(Meeting, LeaveReason)
         /// The room has come from another server, where it has not ended: its meeting goes on.
@@ -61,23 +61,23 @@ public struct ServerEvent: Sendable {
     }
 
     /// A room as its beginning and its end report it.
-    public struct Meeting: Hashable, Sendable {
-        public var id: String
-        public var createdAt: Date
-        public var layout: String
+    package struct Meeting: Hashable, Sendable {
+        package var id: String
+        package var createdAt: Date
+        package var layout: String
         /// The number of members when the event happened.
-        public var participants: Int
+        package var participants: Int
     }
 
     /// How much work the server saves.
-    public struct Overload: Hashable, Sendable {
+    package struct Overload: Hashable, Sendable {
         /// From 0 (none) to 4 (new rooms are refused).
-        public var level: Int
-        public var refusesRooms: Bool
+        package var level: Int
+        package var refusesRooms: Bool
     }
 
     /// The kinds of events, by their names on the wire.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case roomStarted = "room.started", roomEnded = "room.ended", roomMoved = "room.moved"
         case participantJoined = "participant.joined", participantUpdated = "participant.updated"
         case participantLeft = "participant.left"
@@ -94,10 +94,10 @@ public struct ServerEvent: Sendable {
         case speakerChanged = "speaker.changed", layoutChanged = "layout.changed", chat
 
         /// Whether readers get the kind only where they name it: such events are many, or of the call's content.
-        public var isOnRequest: Bool { self == .speakerChanged || self == .layoutChanged || self == .chat }
+        package var isOnRequest: Bool { self == .speakerChanged || self == .layoutChanged || self == .chat }
 
         /// The kinds for readers who name none.
-        public static let standard = Set(allCases.filter { !$0.isOnRequest })
+        package static let standard = Set(allCases.filter { !$0.isOnRequest })
     }
 }
 
@@ -113,14 +113,14 @@ extension ServerEvent.Happening {
     }
 
     /// Whether the event is for those only who may read recordings: it has what the delivery's program wrote.
-    public var saysWhereRecordingsGo: Bool {
+    package var saysWhereRecordingsGo: Bool {
         switch self {
         case .recordingDelivered, .recordingDeliveryFailed, .recordingRemoved: true
         default: false
         }
     }
 
-    public var kind: ServerEvent.Kind {
+    package var kind: ServerEvent.Kind {
         switch self {
         case .roomStarted: .roomStarted
         case .roomEnded: .roomEnded

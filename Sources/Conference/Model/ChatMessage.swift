@@ -1,36 +1,36 @@
-public import Foundation
+package import Foundation
 
 /// A message of a room's chat: text, or a picture.
-public struct ChatMessage: Hashable, Sendable {
+package struct ChatMessage: Hashable, Sendable {
     /// Bytes of `text`; a message with a picture has none.
-    public static let allowedLength = 1...8192
+    package static let allowedLength = 1...8192
 
     /// Random. A client that gets a message as an event and in the history shows it once.
-    public var id: String
+    package var id: String
     /// The id of the sender.
-    public var from: String
-    public var fromName: String
+    package var from: String
+    package var fromName: String
     /// nil: everyone.
-    public var to: String?
-    public var text: String
-    public var picture: ChatPicture?
-    public var at: Date
+    package var to: String?
+    package var text: String
+    package var picture: ChatPicture?
+    package var at: Date
 }
 
 /// A stored picture of a chat.
-public struct ChatPicture: Hashable, Sendable {
+package struct ChatPicture: Hashable, Sendable {
     /// The largest picture, in bytes.
-    public static let maxBytes = 8 << 20
+    package static let maxBytes = 8 << 20
 
     /// The name of its file, such as `k3v9….jpg`: random, so that only those who were told can read the picture.
-    public var id: String
+    package var id: String
     /// The media type, such as `image/jpeg`.
-    public var type: String
-    public var bytes: Int
+    package var type: String
+    package var bytes: Int
     /// The path at which the server's pages find it.
-    public var path: String { "/images/" + id }
+    package var path: String { "/images/" + id }
 
-    public init(id: String, type: String, bytes: Int) {
+    package init(id: String, type: String, bytes: Int) {
         self.id = id
         self.type = type
         self.bytes = bytes
@@ -39,12 +39,12 @@ public struct ChatPicture: Hashable, Sendable {
 
 extension ChatPicture {
     /// The kinds of pictures that are stored: those that every browser shows.
-    public enum Format: String, Sendable, CaseIterable {
+    package enum Format: String, Sendable, CaseIterable {
         case jpeg = "jpg"
         case png, gif, webp
 
         /// The media type. The extension of the file is the raw value.
-        public var type: String {
+        package var type: String {
             switch self {
             case .jpeg: "image/jpeg"
             case .png: "image/png"
@@ -56,7 +56,7 @@ extension ChatPicture {
         /// The format of a picture by its first bytes; nil for anything else.
         ///
         /// ISO/IEC 10918-1 (SOI and a marker), RFC 2083 §12.11, GIF89a §17, RFC 9649 §2.4.
-        public init?(_ bytes: [UInt8]) {
+        package init?(_ bytes: [UInt8]) {
             func begins(_ head: [UInt8], at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: head) }
             if begins([0xFF, 0xD8, 0xFF]) {
                 self = .jpeg
@@ -72,7 +72,7 @@ extension ChatPicture {
         }
 
         /// The format of a stored picture's file; nil for a text that is not the id of a picture.
-        public init?(id: String) {
+        package init?(id: String) {
             let parts = id.split(separator: ".", omittingEmptySubsequences: false)
             guard parts.count == 2, parts[0].utf8.count == ChatPicture.idLength,
                 parts[0].utf8.allSatisfy(RandomToken.alphabet.contains)

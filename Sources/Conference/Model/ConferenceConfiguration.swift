@@ -1,170 +1,170 @@
-public import Basics
-public import RoomMedia
-public import Streaming
+package import Basics
+package import RoomMedia
+package import Streaming
 
 /// The configuration of a conference server. The defaults are enough for a call between two people and its recording.
-public struct ConferenceConfiguration: Sendable {
-    public var media = Media()
-    public var rooms = Rooms()
-    public var video = Video()
-    public var audio = Audio()
-    public var recording = Recording()
-    public var streams = Streams()
-    public var inputs = Inputs()
-    public var pictures = Pictures()
-    public var limits = Limits()
+package struct ConferenceConfiguration: Sendable {
+    package var media = Media()
+    package var rooms = Rooms()
+    package var video = Video()
+    package var audio = Audio()
+    package var recording = Recording()
+    package var streams = Streams()
+    package var inputs = Inputs()
+    package var pictures = Pictures()
+    package var limits = Limits()
     /// The directory of stored avatars; created with the first of them.
-    public var avatarsDirectory = "data/avatars"
+    package var avatarsDirectory = "data/avatars"
     /// The directory of `NAME.json` layouts; read at start and watched.
-    public var layoutsDirectory = "layouts"
+    package var layoutsDirectory = "layouts"
     /// Makes the secrets of seats, which are tickets for other servers at the same time; nil: secrets are random.
-    public var seatSecrets: (any SeatSecrets)?
+    package var seatSecrets: (any SeatSecrets)?
     /// The server's URL as clients know it, such as `https://meet.example`, for links in messages; empty: unknown.
-    public var publicURL = ""
+    package var publicURL = ""
     /// The number of threads that decode, compose and encode; nil: as many as processors.
-    public var workers: Int?
+    package var workers: Int?
     /// The number of rooms, the busiest ones, that have series of their own in the metrics; 0: none has.
-    public var roomsInMetrics = 50
+    package var roomsInMetrics = 50
     /// The number of threads that mix and encode audio, each for its rooms; nil: by the number of processors.
-    public var audioThreads: Int?
+    package var audioThreads: Int?
     /// Whether an overload makes pictures cheaper, then fewer, then refuses rooms; benchmarks turn this off, since they
     /// need the same work on every machine.
-    public var savesWorkWhenOverloaded = true
+    package var savesWorkWhenOverloaded = true
 
-    public init() {}
+    package init() {}
 
     /// The sockets that all peers share.
-    public struct Media: Sendable {
+    package struct Media: Sendable {
         /// A UDP socket is bound for each; port 0 lets the system choose.
-        public var udp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
+        package var udp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
         /// A TCP listener (RFC 4571 framing) for each; empty: no TCP candidates.
-        public var tcp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
+        package var tcp: [SocketAddress] = [SocketAddress(.v4(0), port: 50000)]
         /// The addresses of the server's candidates; empty: those of this machine's interfaces.
-        public var announce: [IPAddress] = []
+        package var announce: [IPAddress] = []
         /// The number of network loops that serve the peers, all behind these sockets; nil: by the number of
         /// processors.
-        public var loops: Int?
-        public init() {}
+        package var loops: Int?
+        package init() {}
     }
 
-    public struct Rooms: Sendable, Equatable {
-        public enum Creation: String, Sendable, CaseIterable { case onJoin, api }
+    package struct Rooms: Sendable, Equatable {
+        package enum Creation: String, Sendable, CaseIterable { case onJoin, api }
         /// The settings of a new room.
-        public var settings = RoomSettings()
+        package var settings = RoomSettings()
         /// A room without anyone ends after this.
-        public var emptyTimeout: Duration = .seconds(30)
+        package var emptyTimeout: Duration = .seconds(30)
         /// Whether a join creates the room, or only `createRoom` does.
-        public var create = Creation.onJoin
+        package var create = Creation.onJoin
         /// The settings of new rooms by their names.
-        public var presets = RoomPresets()
-        public init() {}
+        package var presets = RoomPresets()
+        package init() {}
     }
 
-    public struct Video: Sendable, Equatable {
+    package struct Video: Sendable, Equatable {
         /// The codecs that are offered to peers, best first.
-        public var codecs: [VideoCodec] = [.h264, .vp8]
+        package var codecs: [VideoCodec] = [.h264, .vp8]
         /// The ladder, from the top down.
-        public var renditions = RoomMediaConfiguration.Rung.standard
-        public init() {}
+        package var renditions = RoomMediaConfiguration.Rung.standard
+        package init() {}
     }
 
-    public typealias Rung = RoomMediaConfiguration.Rung
-    public typealias Audio = RoomMediaConfiguration.Audio
+    package typealias Rung = RoomMediaConfiguration.Rung
+    package typealias Audio = RoomMediaConfiguration.Audio
 
-    public struct Recording: Sendable, Equatable {
-        public enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
-        public enum Audio: String, Sendable, CaseIterable { case aac, opus }
-        public var directory = "recordings"
+    package struct Recording: Sendable, Equatable {
+        package enum Start: String, Sendable, CaseIterable { case manual, onFirstJoin }
+        package enum Audio: String, Sendable, CaseIterable { case aac, opus }
+        package var directory = "recordings"
         /// The node of a cluster: ids begin with it, so that every node knows whose recording one is. Empty: there is
         /// none.
-        public var node = ""
-        public var start = Start.manual
+        package var node = ""
+        package var start = Start.manual
         /// A new file begins after this; zero: one file.
-        public var segment: Duration = .zero
+        package var segment: Duration = .zero
         /// The length and the bytes of all files at which a recording ends; zero: none.
-        public var maxLength: Duration = .zero
-        public var maxSize = 0
-        public var audio = Audio.aac
+        package var maxLength: Duration = .zero
+        package var maxSize = 0
+        package var audio = Audio.aac
         /// The time before its start that a recording has too; zero: nothing is kept.
-        public var preRoll: Duration = .zero
+        package var preRoll: Duration = .zero
         /// Bytes of the disk that recordings leave free: below that none starts, and running ones are closed.
-        public var minimumFree = 1 << 30
+        package var minimumFree = 1 << 30
         /// How many recordings may be started in one room within a minute.
-        public var startsPerMinute = 12
+        package var startsPerMinute = 12
         /// Whether recordings have the tracks of each participant, where their start does not say.
-        public var tracks = false
+        package var tracks = false
         /// How many recordings of one room may run at once.
-        public var perRoom = 8
+        package var perRoom = 8
         /// The program that delivers each complete recording, and its arguments (`DeliveryCommand`); empty: none.
-        public var onFinished: [String] = []
+        package var onFinished: [String] = []
         /// The longest run of that program, and how long failed runs are repeated.
-        public var deliveryLimit = Duration.seconds(6 * 3600)
-        public var retryFor = Duration.seconds(72 * 3600)
+        package var deliveryLimit = Duration.seconds(6 * 3600)
+        package var retryFor = Duration.seconds(72 * 3600)
         /// The age at which recordings are removed; zero: none is.
-        public var keep: Duration = .zero
+        package var keep: Duration = .zero
         /// The bytes of all recordings together above which the oldest are removed; 0: none is.
-        public var maxBytes = 0
-        public init() {}
+        package var maxBytes = 0
+        package init() {}
     }
 
     /// The sources that may be pulled into rooms.
-    public struct Inputs: Sendable, Equatable {
+    package struct Inputs: Sendable, Equatable {
         /// `file` stands for the paths of files below `directory`.
-        public enum Scheme: String, Sendable, CaseIterable { case srt, rtmp, rtsp, http, https, file }
-        public var schemes = Scheme.allCases
+        package enum Scheme: String, Sendable, CaseIterable { case srt, rtmp, rtsp, http, https, file }
+        package var schemes = Scheme.allCases
         /// Empty: every host with a public address.
-        public var hosts: [HostPattern] = []
+        package var hosts: [HostPattern] = []
         /// Empty: no file is read.
-        public var directory = ""
-        public var maxPerRoom = 4
+        package var directory = ""
+        package var maxPerRoom = 4
         /// Pictures with more pixels are not decoded.
-        public var maxPixels = 1920 * 1088
+        package var maxPixels = 1920 * 1088
         /// How long a lost source is tried again.
-        public var retryFor: Duration = .seconds(600)
-        public init() {}
+        package var retryFor: Duration = .seconds(600)
+        package init() {}
 
         /// The largest value of `maxPixels`: with more no decoder starts.
-        public static let mostPixels = 4096 * 4096
+        package static let mostPixels = 4096 * 4096
     }
 
     /// The stored pictures of chats.
-    public struct Pictures: Sendable, Equatable {
+    package struct Pictures: Sendable, Equatable {
         /// Created with the first picture.
-        public var directory = "data/pictures"
+        package var directory = "data/pictures"
         /// The most bytes of all pictures together; the oldest are deleted.
-        public var maxBytes = 1 << 30
-        public init() {}
+        package var maxBytes = 1 << 30
+        package init() {}
     }
 
     /// The limits of all clients together and of one client's address.
     ///
     /// Each has a metric `tessera_limit{name}` (see `Conference.metrics`). A request beyond a limit throws
     /// `ConferenceError.atCapacity` or `ConferenceError.tooFast`.
-    public struct Limits: Sendable, Equatable {
+    package struct Limits: Sendable, Equatable {
         /// Rooms in total, and rooms that joins of one address created.
-        public var rooms = 200
-        public var roomsPerAddress = 20
+        package var rooms = 200
+        package var roomsPerAddress = 20
         /// Participants and viewers in all rooms. An address may be that of a whole office.
-        public var seats = 1000
-        public var seatsPerAddress = 200
+        package var seats = 1000
+        package var seatsPerAddress = 200
         /// Seats whose peer has not connected yet.
-        public var halfOpen = 200
-        public var halfOpenPerAddress = 40
+        package var halfOpen = 200
+        package var halfOpenPerAddress = 40
         /// Those who wait to be let into rooms (`RoomSettings.admit`).
-        public var waiting = 500
-        public var waitingPerAddress = 30
+        package var waiting = 500
+        package var waitingPerAddress = 30
         /// Views that a room may show beside `main` and the recorded one: named views in use, and participants' own
         /// choices.
-        public var viewsPerRoom = 6
+        package var viewsPerRoom = 6
         /// Media connections over TCP, on all listeners.
-        public var mediaConnections = 1024
-        public var mediaConnectionsPerAddress = 64
+        package var mediaConnections = 1024
+        package var mediaConnectionsPerAddress = 64
         /// The share of one core that a loop spends on one peer in the long run; a peer that stays above it is
         /// throttled, then ended.
-        public var loopShare = 0.2
+        package var loopShare = 0.2
         /// Pixels a second that are decoded for one sender, and for all senders together.
-        public var decodedPixelsPerSecond = 1920 * 1088 * 60
-        public var decodedPixelsPerSecondInAll = 40 * 1280 * 720 * 30
-        public init() {}
+        package var decodedPixelsPerSecond = 1920 * 1088 * 60
+        package var decodedPixelsPerSecondInAll = 40 * 1280 * 720 * 30
+        package init() {}
     }
 }

@@ -1,7 +1,7 @@
 import Peer
 
 /// Why a request was refused: the case for programs, `message` for people.
-public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible {
     case roomNotFound(String)
     case participantNotFound(String)
     case recordingNotFound(String)
@@ -50,7 +50,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     case configuration(String)
     case internalFailure(String)
 
-    public var message: String {
+    package var message: String {
         switch self {
         case .roomNotFound(let id): "There is no room “\(id)”."
         case .participantNotFound(let id): "There is no participant “\(id)”."
@@ -86,7 +86,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// The time after which to try again; nil where trying again changes nothing.
-    public var retryAfter: Duration? {
+    package var retryAfter: Duration? {
         switch self {
         case .atCapacity(_, let wait), .tooFast(_, let wait): wait
         case .overloaded: .seconds(5)
@@ -96,7 +96,7 @@ public enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }
 
 extension ConferenceError {

@@ -1,15 +1,15 @@
-public import Foundation
+package import Foundation
 
 /// A source that is to be pulled into a room.
-public struct InputWish: Hashable, Sendable {
+package struct InputWish: Hashable, Sendable {
     /// A URL, or the path of a file below the folder of the settings.
-    public var url: String
+    package var url: String
     /// Of the participant.
-    public var name: String
+    package var name: String
     /// Whether a source with an end starts again there.
-    public var loops: Bool
+    package var loops: Bool
 
-    public init(url: String, name: String, loops: Bool = false) {
+    package init(url: String, name: String, loops: Bool = false) {
         self.url = url
         self.name = name
         self.loops = loops
@@ -17,8 +17,8 @@ public struct InputWish: Hashable, Sendable {
 }
 
 /// A source that the server pulls into a room.
-public struct InputInfo: Hashable, Sendable {
-    public enum State: String, Sendable, CaseIterable {
+package struct InputInfo: Hashable, Sendable {
+    package enum State: String, Sendable, CaseIterable {
         /// Before its first packet.
         case connecting
         case live
@@ -30,19 +30,19 @@ public struct InputInfo: Hashable, Sendable {
         case ended
     }
 
-    public var id: String
-    public var room: String
+    package var id: String
+    package var room: String
     /// The id of its participant.
-    public var participant: String
-    public var name: String
+    package var participant: String
+    package var name: String
     /// Without credentials and keys.
-    public var url: String
-    public var loops: Bool
-    public var state: State
+    package var url: String
+    package var loops: Bool
+    package var state: State
     /// When the state began.
-    public var since: Date
+    package var since: Date
     /// Attempts in vain since it was live last.
-    public var attempts = 0
+    package var attempts = 0
     /// Why it is retrying or has failed.
-    public var reason: String?
+    package var reason: String?
 }

@@ -1,36 +1,36 @@
-public import Basics
+package import Basics
 
 /// The client for whose limits a seat counts.
-public struct JoinClient: Hashable, Sendable {
+package struct JoinClient: Hashable, Sendable {
     /// The address of the request; behind a trusted proxy the address that the proxy names.
-    public var address: IPAddress?
+    package var address: IPAddress?
     /// The identity in a verified token; nil without one.
-    public var identity: String?
+    package var identity: String?
 
-    public init(address: IPAddress? = nil, identity: String? = nil) {
+    package init(address: IPAddress? = nil, identity: String? = nil) {
         self.address = address
         self.identity = identity
     }
 }
 
 /// What the clients of a family need of their peer connection beside what they offer.
-public struct MediaPreferences: Hashable, Sendable {
+package struct MediaPreferences: Hashable, Sendable {
     /// The video codecs in the order of preference; nil: the server's.
-    public var videoCodecs: [VideoCodec]?
+    package var videoCodecs: [VideoCodec]?
     /// Whether the server's offer omits what the client can do without, for signalling in small messages.
-    public var isCompactOffer = false
+    package var isCompactOffer = false
     /// Whether DTLS 1.0 and old ciphers are taken (`doors.legacyDTLS`).
-    public var allowsLegacyDTLS = false
+    package var allowsLegacyDTLS = false
     /// Labels of the data channels that the server opens to the peer after it connects, for clients that use only
     /// channels which the server opened.
-    public var opensChannels: [String] = []
+    package var opensChannels: [String] = []
 
-    public init() {}
+    package init() {}
 }
 
 /// A request for a seat in a room.
-public struct JoinRequest: Hashable, Sendable {
-    public enum Kind: String, Sendable {
+package struct JoinRequest: Hashable, Sendable {
+    package enum Kind: String, Sendable {
         /// Sends and receives.
         case participant
         /// Receives only and is not shown.
@@ -39,46 +39,46 @@ public struct JoinRequest: Hashable, Sendable {
         case input
     }
 
-    public var room: String
-    public var name: String
-    public var role: Role
+    package var room: String
+    package var name: String
+    package var role: Role
     /// Whether a token or an administrator gave the role. Of a role that the client merely claims only `viewer` counts.
-    public var roleIsProven = true
+    package var roleIsProven = true
     /// Whether the client has native signalling, by which it can moderate: in a room without tokens the first such
     /// participant is the moderator.
-    public var isNative = false
+    package var isNative = false
     /// The room's PIN, as the client gave it.
-    public var pin: String?
+    package var pin: String?
     /// The id of a wait that ended with `WaitingEnd.admitted`.
-    public var admission: String?
+    package var admission: String?
     /// The layout that the participant wants to see: of the room where this join creates it and the participant may,
     /// otherwise a choice of its own; nil: the room's.
-    public var layout: String?
+    package var layout: String?
     /// The named view that the participant wants to see; nil: `main`, or that of `asParticipant`.
-    public var view: String?
+    package var view: String?
     /// Whether a view that cannot be shown now (a limit, overload) refuses the join; otherwise it gets `main`.
-    public var insistsOnView = false
-    public var kind: Kind
+    package var insistsOnView = false
+    package var kind: Kind
     /// The name of the stored avatar in the token; nil: none.
-    public var avatar: String?
+    package var avatar: String?
     /// A viewer gets this participant's picture and its audio mix, which leaves out the participant's voice.
-    public var asParticipant: String?
+    package var asParticipant: String?
     /// Who decided that the participant is not recorded: itself, its token, or both.
-    public var unrecordedBy: Set<RecordingRefusal> = []
-    public var media = MediaPreferences()
+    package var unrecordedBy: Set<RecordingRefusal> = []
+    package var media = MediaPreferences()
     /// The label of the data channel by which the client gets and sends chat, such as `WebRTCData`; nil: the client gets
     /// chat as events, and its endpoint sends it.
-    public var chatChannel: String?
+    package var chatChannel: String?
     /// Whether the seat ends with the peer's media connection, not only by signalling (WHIP, WHEP).
-    public var endsWithMedia = false
+    package var endsWithMedia = false
     /// The client for whose limits the seat, and a room created for it, count.
-    public var client = JoinClient()
+    package var client = JoinClient()
     /// The verified ticket that gives the client its seat; nil: the seat is a new one.
     var ticket: SeatTicket?
     /// Whether the endpoint reports the loss of signalling; false: only ICE shows that the client is gone.
-    public var hasSignalling = true
+    package var hasSignalling = true
 
-    public init(
+    package init(
         room: String, name: String, role: Role = .participant, layout: String? = nil, kind: Kind = .participant,
         asParticipant: String? = nil
     ) {

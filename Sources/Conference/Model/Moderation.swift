@@ -1,5 +1,5 @@
 /// What a participant asks for about others, by the message `moderate`.
-public enum Moderation: Hashable, Sendable {
+package enum Moderation: Hashable, Sendable {
     /// Switches the audio off; the participant may switch it on again. (`ParticipantChange.audioMuted` lasts.)
     case mute(String)
     /// The same for everyone except who asks.
@@ -24,7 +24,7 @@ public enum Moderation: Hashable, Sendable {
     case refuse(String?)
     case end
 
-    public var action: RoomAction {
+    package var action: RoomAction {
         switch self {
         case .mute, .muteAll: .mute
         case .askToUnmute: .askToUnmute
@@ -42,7 +42,7 @@ public enum Moderation: Hashable, Sendable {
 }
 
 /// What a moderator asks of a participant's client.
-public enum ModeratorWish: String, Sendable {
+package enum ModeratorWish: String, Sendable {
     case unmute
     /// The screen is not shown any more; the client should stop sending it.
     case stopScreen

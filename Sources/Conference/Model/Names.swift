@@ -1,17 +1,17 @@
 import Foundation
 
 /// The rules for the names of rooms and participants.
-public enum Names {
-    public static let allowedLength = 1...64
+package enum Names {
+    package static let allowedLength = 1...64
     /// The rule of `isRoom`, for people.
-    public static let roomRule =
+    package static let roomRule =
         "1 to 64 characters, without control characters, /, \\, ?, # and %, no dot in front, and not ~socketIO"
     /// The name by which the nodes of a cluster agree which of them has the Socket.IO family. No room can have it.
-    public static let socketIOFamily = "~socketIO"
+    package static let socketIOFamily = "~socketIO"
 
     /// The displayed form of a name: without control characters, spaces trimmed. nil unless that has 1 to 64
     /// characters, at most 256 bytes, and something visible.
-    public static func shown(_ text: String) -> String? {
+    package static func shown(_ text: String) -> String? {
         // Bounds the work on a long text, before anything is removed from it.
         guard text.utf8.count <= 1024 else { return nil }
         let name = String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isHiddenControl }))
@@ -24,7 +24,7 @@ public enum Names {
 
     /// Whether a room can have this id: a text of up to 64 characters and 128 bytes that fits into a URL and does not
     /// look like a path.
-    public static func isRoom(_ text: String) -> Bool {
+    package static func isRoom(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count), allowedLength.contains(text.count), text.first != ".",
             text.first != " ", text.last != " ", text != socketIOFamily,
             text.unicodeScalars.contains(where: \.isVisible)

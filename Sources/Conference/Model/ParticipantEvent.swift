@@ -1,9 +1,9 @@
 import Basics
-public import RoomMedia
+package import RoomMedia
 
 /// An event for a participant's endpoint, which announces it to the client. Events come in order, on the control
 /// thread, which the endpoint must not block.
-public enum ParticipantEvent: Hashable, Sendable {
+package enum ParticipantEvent: Hashable, Sendable {
     /// The members of the room, at most four times a second.
     case participants(RosterUpdate)
     case tiles(TilesInfo)
@@ -39,7 +39,7 @@ public enum ParticipantEvent: Hashable, Sendable {
     case error(ConferenceError)
 }
 
-public enum LeaveReason: String, Sendable, CaseIterable {
+package enum LeaveReason: String, Sendable, CaseIterable {
     case left, removed, roomEnded = "room_ended", timeout, failed, draining, replaced
     /// The peer exceeded its budget for too long.
     case overBudget = "over_budget"

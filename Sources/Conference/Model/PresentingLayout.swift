@@ -3,14 +3,14 @@ import Mixing
 import RoomMedia
 
 /// The layout that views take while somebody presents (`rooms.onPresent`).
-public enum OnPresent: Hashable, Sendable {
+package enum OnPresent: Hashable, Sendable {
     /// Views keep their layouts.
     case off
     /// The name of a layout.
     case layout(String)
 
     /// Reads the form of the settings and of the API; nil where no layout can have this name.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if text == "off" {
             self = .off
         } else if LayoutDocument.isName(text) {
@@ -20,10 +20,10 @@ public enum OnPresent: Hashable, Sendable {
         }
     }
 
-    public var text: String { layout ?? "off" }
+    package var text: String { layout ?? "off" }
 
     /// The name of the layout; nil: none.
-    public var layout: String? {
+    package var layout: String? {
         if case .layout(let name) = self { name } else { nil }
     }
 }

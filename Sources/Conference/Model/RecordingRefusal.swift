@@ -1,6 +1,6 @@
 /// Who decided that a participant is left out of recordings, streams and whatever else leaves the room. Each decision
 /// stands until the same one takes it back.
-public enum RecordingRefusal: String, Sendable, CaseIterable, Comparable {
+package enum RecordingRefusal: String, Sendable, CaseIterable, Comparable {
     /// The participant.
     case own = "self"
     /// The token of its join.
@@ -8,7 +8,7 @@ public enum RecordingRefusal: String, Sendable, CaseIterable, Comparable {
     /// A moderator or an administrator.
     case host
 
-    public static func < (first: RecordingRefusal, second: RecordingRefusal) -> Bool {
+    package static func < (first: RecordingRefusal, second: RecordingRefusal) -> Bool {
         first.rawValue < second.rawValue
     }
 }

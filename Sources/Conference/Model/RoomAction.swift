@@ -1,6 +1,6 @@
 /// What a participant may do in its room. `rules` is the one table of roles and actions: every check reads it, and
 /// `WhoCanDoWhat.md` has the same table, which a test compares.
-public enum RoomAction: String, Sendable, CaseIterable {
+package enum RoomAction: String, Sendable, CaseIterable {
     /// Its audio is heard, its video has a tile.
     case speak, show
     /// Its video is a shared screen.
@@ -25,7 +25,7 @@ public enum RoomAction: String, Sendable, CaseIterable {
     /// To end the call of everyone.
     case end
 
-    public enum Rule: String, Sendable {
+    package enum Rule: String, Sendable {
         case yes, no
         /// In rooms without tokens; with tokens only for what the participant itself has started.
         case openRooms = "open rooms, or its own"
@@ -46,7 +46,7 @@ public enum RoomAction: String, Sendable, CaseIterable {
         }
     }
 
-    public func rule(for role: Role) -> Rule {
+    package func rule(for role: Role) -> Rule {
         switch role {
         case .viewer: rules.viewer
         case .participant: rules.participant

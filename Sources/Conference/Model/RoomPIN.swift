@@ -1,13 +1,13 @@
 /// The PIN of a room. Its text cannot be read again by clients, not even by a log line.
-public struct RoomPIN: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+package struct RoomPIN: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// What a PIN may be, in words.
-    public static let rule = "4 to 32 letters and digits"
+    package static let rule = "4 to 32 letters and digits"
     private static let maxLength = 32
 
     private let bytes: [UInt8]
 
     /// nil for a text that is no PIN.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let isAllowed = bytes.allSatisfy { byte in
             (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
@@ -20,7 +20,7 @@ public struct RoomPIN: Hashable, Sendable, CustomStringConvertible, CustomReflec
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Whether the text is this PIN, in a time that depends neither on the place of a difference nor on the lengths.
-    public func matches(_ text: String) -> Bool {
+    package func matches(_ text: String) -> Bool {
         let other = Array(text.utf8.prefix(Self.maxLength + 1))
         var difference = bytes.count ^ other.count
         for index in 0...Self.maxLength {
@@ -31,6 +31,6 @@ public struct RoomPIN: Hashable, Sendable, CustomStringConvertible, CustomReflec
         return difference == 0
     }
 
-    public var description: String { "a PIN" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "a PIN" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,13 +1,13 @@
 /// Settings of rooms by their names (`rooms.presets`): a room takes them when it is made.
-public struct RoomPresets: Hashable, Sendable {
+package struct RoomPresets: Hashable, Sendable {
     /// The settings of the rooms whose names match a pattern.
-    public struct Preset: Hashable, Sendable {
+    package struct Preset: Hashable, Sendable {
         /// A room's name, or a pattern in which `*` stands for any characters.
-        public let pattern: String
-        public let change: RoomSettingsChange
+        package let pattern: String
+        package let change: RoomSettingsChange
 
         /// - Throws: the rule that the pattern or a setting breaks.
-        public init(pattern: String, change: RoomSettingsChange) throws(ConferenceError) {
+        package init(pattern: String, change: RoomSettingsChange) throws(ConferenceError) {
             guard Names.isRoom(pattern) else {
                 throw .badRequest("a room's name, or a pattern with *, has \(Names.roomRule)")
             }
@@ -19,12 +19,12 @@ public struct RoomPresets: Hashable, Sendable {
     }
 
     /// The most presets.
-    public static let most = 256
+    package static let most = 256
 
     private let presets: [Preset]
 
     /// - Parameter presets: in their order; of several patterns that match a name the first counts.
-    public init(_ presets: [Preset] = []) {
+    package init(_ presets: [Preset] = []) {
         self.presets = presets
     }
 

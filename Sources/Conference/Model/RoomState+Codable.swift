@@ -1,15 +1,15 @@
 import Foundation
 
 /// Why a stored state is of no use.
-public struct BadRoomState: Error, Hashable, Sendable, CustomStringConvertible {
-    public var description: String
+package struct BadRoomState: Error, Hashable, Sendable, CustomStringConvertible {
+    package var description: String
 
-    public init(description: String) { self.description = description }
+    package init(description: String) { self.description = description }
 }
 
 extension RoomState {
     /// The state as JSON of at most `limit` bytes: the oldest messages go first, then the seats of viewers, then others.
-    public func encoded(limit: Int = maxBytes) -> [UInt8] {
+    package func encoded(limit: Int = maxBytes) -> [UInt8] {
         var state = self
         while true {
             let bytes = (try? RoomState.encoder.encode(state)).map { Array($0) } ?? []
@@ -30,7 +30,7 @@ extension RoomState {
     }
 
     /// Reads a stored state.
-    public init(json bytes: [UInt8]) throws(BadRoomState) {
+    package init(json bytes: [UInt8]) throws(BadRoomState) {
         guard bytes.count <= RoomState.maxBytes else { throw BadRoomState(description: "\(bytes.count) bytes") }
         do {
             self = try JSONDecoder().decode(RoomState.self, from: Data(bytes))
@@ -74,7 +74,7 @@ extension KeyedDecodingContainer {
 }
 
 extension RoomState {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         guard let version: Int = members.value(.version), let room: String = members.value(.room),
             let meeting: String = members.value(.meeting), let savedAt = members.date(.savedAt)
@@ -106,7 +106,7 @@ extension RoomState.Seat: Codable {
         case unrecordedBy, view, ownLayout, ownPins, identity, avatar
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         guard let name = Names.shown(try members.decode(String.self, forKey: .name)) else {
             throw BadRoomState(description: "name")
@@ -132,7 +132,7 @@ extension RoomState.Seat: Codable {
         avatar = members.value(.avatar)
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         let usual = RoomState.Seat(id: id, name: name, role: role)
         func put<Value: Encodable & Equatable>(_ path: KeyPath<RoomState.Seat, Value>, _ key: CodingKeys) throws {
@@ -159,7 +159,7 @@ extension RoomState.Seat: Codable {
 }
 
 extension RoomState.Message {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         guard let at = members.date(.at) else { throw BadRoomState(description: "at") }
         self.init(
@@ -173,7 +173,7 @@ extension RoomState.Message {
 }
 
 extension RoomState.Recording {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.init(series: try members.decode(String.self, forKey: .series))
         guard (1...200).contains(series.utf8.count) else { throw BadRoomState(description: "series") }
@@ -187,7 +187,7 @@ extension RoomState.Recording {
 }
 
 extension RoomState.Input {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             url: try members.decode(String.self, forKey: .url), name: try members.decode(String.self, forKey: .name),

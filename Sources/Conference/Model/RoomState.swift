@@ -1,42 +1,42 @@
-public import Foundation
+package import Foundation
 
 /// What a room takes along to another server: all that its members have set and said, without media. The PIN and the URLs
 /// of streams and inputs are secrets.
 ///
 /// Its JSON is read tolerantly: members that are unknown, missing or broken count as not there.
-public struct RoomState: Hashable, Sendable, Codable {
+package struct RoomState: Hashable, Sendable, Codable {
     enum CodingKeys: String, CodingKey {
         case version, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, chat
         case recordings, streams, inputs
     }
 
     /// Increases where an older server would misread a newer state.
-    public static let version = 1
+    package static let version = 1
     /// The most bytes of its JSON.
-    public static let maxBytes = 512 << 10
+    package static let maxBytes = 512 << 10
     /// The age from which on a state says nothing about who is in the room. The states of running rooms are stored more
     /// often.
-    public static let lifetime = TimeInterval(15 * 60)
+    package static let lifetime = TimeInterval(15 * 60)
 
-    public var version = RoomState.version
-    public var room: String
+    package var version = RoomState.version
+    package var room: String
     /// The name of the room's meeting in tickets.
-    public var meeting: String
-    public var createdAt: Date
-    public var savedAt: Date
+    package var meeting: String
+    package var createdAt: Date
+    package var savedAt: Date
     /// See `RoomSlot.isReserved`.
-    public var isReserved = false
-    public var settings = Settings()
+    package var isReserved = false
+    package var settings = Settings()
     /// In the order of their joins.
-    public var seats: [Seat] = []
+    package var seats: [Seat] = []
     /// The ids of participants whose tickets are void.
-    public var gone: [String] = []
+    package var gone: [String] = []
     /// The oldest first.
-    public var chat: [Message] = []
+    package var chat: [Message] = []
     /// Those that run or are paused, or wait to be gone on with.
-    public var recordings: [Recording] = []
-    public var streams: [Stream] = []
-    public var inputs: [Input] = []
+    package var recordings: [Recording] = []
+    package var streams: [Stream] = []
+    package var inputs: [Input] = []
 
     init(room: String, meeting: String, createdAt: Date, savedAt: Date) {
         self.room = room
@@ -47,109 +47,109 @@ public struct RoomState: Hashable, Sendable, Codable {
 
     func isStale(at now: Date) -> Bool { abs(now.timeIntervalSince(savedAt)) > Self.lifetime }
 
-    public struct Settings: Hashable, Sendable, Codable {
-        public var layout: String?
-        public var onPresent: String?
-        public var width: Int?
-        public var height: Int?
-        public var framesPerSecond: Int?
-        public var locked: Bool?
-        public var layoutLocked: Bool?
-        public var admit: String?
-        public var pin: String?
-        public var maxParticipants: Int?
-        public var maxViewers: Int?
-        public var hls: Bool?
-        public var views: [String: View]?
+    package struct Settings: Hashable, Sendable, Codable {
+        package var layout: String?
+        package var onPresent: String?
+        package var width: Int?
+        package var height: Int?
+        package var framesPerSecond: Int?
+        package var locked: Bool?
+        package var layoutLocked: Bool?
+        package var admit: String?
+        package var pin: String?
+        package var maxParticipants: Int?
+        package var maxViewers: Int?
+        package var hls: Bool?
+        package var views: [String: View]?
 
-        public init() {}
+        package init() {}
     }
 
-    public struct View: Hashable, Sendable, Codable {
-        public var layout: String?
-        public var width: Int?
-        public var height: Int?
-        public var framesPerSecond: Int?
-        public var names: Bool?
-        public var renditions: [Rung]?
+    package struct View: Hashable, Sendable, Codable {
+        package var layout: String?
+        package var width: Int?
+        package var height: Int?
+        package var framesPerSecond: Int?
+        package var names: Bool?
+        package var renditions: [Rung]?
     }
 
-    public struct Rung: Hashable, Sendable, Codable {
-        public var height: Int
-        public var framesPerSecond: Int?
+    package struct Rung: Hashable, Sendable, Codable {
+        package var height: Int
+        package var framesPerSecond: Int?
         /// Bits per second.
-        public var bitrate: Int
+        package var bitrate: Int
     }
 
-    public struct Seat: Hashable, Sendable {
-        public var id: String
-        public var name: String
-        public var role: Role
+    package struct Seat: Hashable, Sendable {
+        package var id: String
+        package var name: String
+        package var role: Role
         /// See `JoinRequest.roleIsProven`.
-        public var isProven = false
+        package var isProven = false
         /// The place among the members; not stored, since the list is in this order.
         var order = 0
         /// The member's own switches.
-        public var audio = true
-        public var video = true
-        public var hand = false
-        public var audioMuted = false
-        public var videoMuted = false
-        public var pinOrder: Int?
-        public var volume = 1.0
-        public var unrecordedBy: [String] = []
-        public var view: String?
-        public var ownLayout: String?
-        public var ownPins: [String] = []
-        public var identity: String?
+        package var audio = true
+        package var video = true
+        package var hand = false
+        package var audioMuted = false
+        package var videoMuted = false
+        package var pinOrder: Int?
+        package var volume = 1.0
+        package var unrecordedBy: [String] = []
+        package var view: String?
+        package var ownLayout: String?
+        package var ownPins: [String] = []
+        package var identity: String?
         /// The name of its stored avatar.
-        public var avatar: String?
+        package var avatar: String?
     }
 
-    public struct Message: Hashable, Sendable, Codable {
+    package struct Message: Hashable, Sendable, Codable {
         enum CodingKeys: String, CodingKey { case id, from, name, text, at, picture }
 
-        public var id: String
-        public var from: String
-        public var name: String
-        public var text: String
-        public var at: Date
-        public var picture: Picture?
+        package var id: String
+        package var from: String
+        package var name: String
+        package var text: String
+        package var at: Date
+        package var picture: Picture?
     }
 
-    public struct Picture: Hashable, Sendable, Codable {
-        public var id: String
-        public var type: String
-        public var bytes: Int
+    package struct Picture: Hashable, Sendable, Codable {
+        package var id: String
+        package var type: String
+        package var bytes: Int
     }
 
-    public struct Recording: Hashable, Sendable, Codable {
+    package struct Recording: Hashable, Sendable, Codable {
         enum CodingKeys: String, CodingKey {
             case series, part, view, audioOnly, tracks, startedBy, isPaused = "paused"
         }
 
-        public var series: String
+        package var series: String
         /// The number of its part in the series, from 1 on.
-        public var part = 1
-        public var view: String?
-        public var audioOnly = false
-        public var tracks: Bool?
-        public var startedBy: String?
-        public var isPaused = false
+        package var part = 1
+        package var view: String?
+        package var audioOnly = false
+        package var tracks: Bool?
+        package var startedBy: String?
+        package var isPaused = false
     }
 
-    public struct Stream: Hashable, Sendable, Codable {
-        public var url: String
-        public var view: String?
+    package struct Stream: Hashable, Sendable, Codable {
+        package var url: String
+        package var view: String?
         /// In seconds.
-        public var keyframeInterval: Double?
+        package var keyframeInterval: Double?
     }
 
-    public struct Input: Hashable, Sendable, Codable {
+    package struct Input: Hashable, Sendable, Codable {
         enum CodingKeys: String, CodingKey { case url, name, loops }
 
-        public var url: String
-        public var name: String
-        public var loops = false
+        package var url: String
+        package var name: String
+        package var loops = false
     }
 }

@@ -1,88 +1,88 @@
-public import Basics
-public import Foundation
+package import Basics
+package import Foundation
 import Mixing
-public import Recording
-public import RoomMedia
+package import Recording
+package import RoomMedia
 
 /// The settings of a room.
-public struct RoomSettings: Hashable, Sendable {
-    public var layout = "grid"
+package struct RoomSettings: Hashable, Sendable {
+    package var layout = "grid"
     /// The layout while somebody presents.
-    public var onPresent = OnPresent.layout("presentation")
+    package var onPresent = OnPresent.layout("presentation")
     /// The canvas, in pixels.
-    public var width = 1280
-    public var height = 720
-    public var framesPerSecond = 30
+    package var width = 1280
+    package var height = 720
+    package var framesPerSecond = 30
     /// Whether new participants are refused.
-    public var locked = false
+    package var locked = false
     /// Whether only moderators may change the layout of the room.
-    public var layoutLocked = false
-    public var admit = Admission.anyone
+    package var layoutLocked = false
+    package var admit = Admission.anyone
     /// nil: none is needed.
-    public var pin: RoomPIN?
+    package var pin: RoomPIN?
     /// The most members except viewers.
-    public var maxParticipants = 50
-    public var maxViewers = 500
+    package var maxParticipants = 50
+    package var maxViewers = 500
     /// Whether the room is streamed to players of HLS, who hold no seat.
-    public var hls = false
+    package var hls = false
     /// The named views beside `main`, by their names. `portrait` exists without an entry, too.
-    public var views: [String: ViewSettings] = [:]
+    package var views: [String: ViewSettings] = [:]
     /// How long tiles take to move to new places; zero: they are there at once.
-    public var transition = Duration.milliseconds(200)
+    package var transition = Duration.milliseconds(200)
 
-    public init() {}
+    package init() {}
 
     /// What everyone in the room knows of it.
-    public var access: RoomAccess {
+    package var access: RoomAccess {
         RoomAccess(locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil, hls: hls)
     }
 
     /// Whether outsiders may not see who is in the room.
-    public var isPrivate: Bool { pin != nil || admit == .moderator }
+    package var isPrivate: Bool { pin != nil || admit == .moderator }
 
     /// The allowed ranges, for the checks here, the keys of the settings file and the description of the API.
-    public struct Allowed: Sendable {
+    package struct Allowed: Sendable {
         /// In pixels, even.
-        public let width = 160...3840
-        public let height = 90...2160
-        public let framesPerSecond = 1...60
-        public let maxParticipants = 1...1000
-        public let maxViewers = 0...5000
+        package let width = 160...3840
+        package let height = 90...2160
+        package let framesPerSecond = 1...60
+        package let maxParticipants = 1...1000
+        package let maxViewers = 0...5000
     }
-    public static let allowed = Allowed()
+    package static let allowed = Allowed()
 }
 
 /// A change of a room's settings; nil leaves a value as it is.
-public struct RoomSettingsChange: Hashable, Sendable {
-    public var layout: String?
-    public var onPresent: OnPresent?
-    public var width: Int?
-    public var height: Int?
-    public var framesPerSecond: Int?
-    public var locked: Bool?
-    public var layoutLocked: Bool?
-    public var admit: Admission?
+package struct RoomSettingsChange: Hashable, Sendable {
+    package var layout: String?
+    package var onPresent: OnPresent?
+    package var width: Int?
+    package var height: Int?
+    package var framesPerSecond: Int?
+    package var locked: Bool?
+    package var layoutLocked: Bool?
+    package var admit: Admission?
     /// Empty: the room needs none any more.
-    public var pin: String?
-    public var maxParticipants: Int?
-    public var maxViewers: Int?
-    public var hls: Bool?
+    package var pin: String?
+    package var maxParticipants: Int?
+    package var maxViewers: Int?
+    package var hls: Bool?
     /// Views to add or to replace; nil as a value removes one.
-    public var views: [String: ViewSettings?] = [:]
+    package var views: [String: ViewSettings?] = [:]
 
-    public init() {}
+    package init() {}
 }
 
 /// What everyone in a room knows of its settings.
-public struct RoomAccess: Hashable, Sendable {
-    public var locked = false
-    public var layoutLocked = false
-    public var admit = Admission.anyone
-    public var hasPIN = false
+package struct RoomAccess: Hashable, Sendable {
+    package var locked = false
+    package var layoutLocked = false
+    package var admit = Admission.anyone
+    package var hasPIN = false
     /// Whether others may watch by HLS.
-    public var hls = false
+    package var hls = false
 
-    public init(
+    package init(
         locked: Bool = false, layoutLocked: Bool = false, admit: Admission = .anyone, hasPIN: Bool = false,
         hls: Bool = false
     ) {
@@ -95,202 +95,202 @@ public struct RoomAccess: Hashable, Sendable {
 }
 
 /// A room as clients see it.
-public struct RoomInfo: Sendable {
-    public var id: String
-    public var settings: RoomSettings
-    public var participants: [ParticipantInfo]
+package struct RoomInfo: Sendable {
+    package var id: String
+    package var settings: RoomSettings
+    package var participants: [ParticipantInfo]
     /// The number of those who wait to be let in.
-    public var waiting = 0
-    public var tiles: TilesInfo
-    public var renditions: [RenditionInfo]
+    package var waiting = 0
+    package var tiles: TilesInfo
+    package var renditions: [RenditionInfo]
     /// The named views, `main` first, and the choices that participants have made for themselves.
-    public var views: [ViewInfo] = []
+    package var views: [ViewInfo] = []
     /// Those that run or are paused, in the order of their starts.
-    public var recordings: [RecordingInfo] = []
+    package var recordings: [RecordingInfo] = []
     /// The one that clients of a single recording are shown.
-    public var recording: RecordingInfo? { recordings.shown }
+    package var recording: RecordingInfo? { recordings.shown }
     /// The time that a recording of this room would begin before its start.
-    public var preRoll: Duration = .zero
+    package var preRoll: Duration = .zero
     /// Whether the room is streamed to another server.
-    public var isStreamed = false
-    public var createdAt: Date
+    package var isStreamed = false
+    package var createdAt: Date
     /// The name of the chosen layout, as in `settings.layout`.
-    public var layout: String { settings.layout }
+    package var layout: String { settings.layout }
 }
 
 /// The view that a choice of a layout is for: the room's or the participant's own.
-public enum LayoutScope: String, Sendable, CaseIterable { case room, me }
+package enum LayoutScope: String, Sendable, CaseIterable { case room, me }
 
-public enum Role: String, Sendable, CaseIterable, Hashable {
+package enum Role: String, Sendable, CaseIterable, Hashable {
     case participant, presenter, moderator, viewer
 }
 
 /// A participant as others see it.
-public struct ParticipantInfo: Hashable, Sendable {
-    public var id: String
-    public var name: String
-    public var role: Role
+package struct ParticipantInfo: Hashable, Sendable {
+    package var id: String
+    package var name: String
+    package var role: Role
     /// Whether the participant sends audio and video: switched on by the participant and not muted by a moderator.
-    public var audio: Bool
-    public var video: Bool
-    public var hand: Bool
-    public var speaking: Bool
-    public var presenting: Bool
+    package var audio: Bool
+    package var video: Bool
+    package var hand: Bool
+    package var speaking: Bool
+    package var presenting: Bool
     /// Muted by a moderator.
-    public var audioMuted: Bool
-    public var videoMuted: Bool
-    public var pinned: Bool
+    package var audioMuted: Bool
+    package var videoMuted: Bool
+    package var pinned: Bool
     /// The gain in the mix; 1: unchanged.
-    public var volume: Double
+    package var volume: Double
     /// Who decided that the participant is left out of what leaves the room; empty: it is recorded.
-    public var unrecordedBy: [RecordingRefusal] = []
+    package var unrecordedBy: [RecordingRefusal] = []
 
-    public var recorded: Bool { unrecordedBy.isEmpty }
+    package var recorded: Bool { unrecordedBy.isEmpty }
     /// Whether it is a source that the server pulls, and no person.
-    public var isInput = false
+    package var isInput = false
 }
 
 /// Moderation of one participant; nil leaves a value as it is.
-public struct ParticipantChange: Hashable, Sendable {
+package struct ParticipantChange: Hashable, Sendable {
     /// Of the gain in the mix; 1: unchanged.
-    public static let allowedVolume = 0.0...4.0
+    package static let allowedVolume = 0.0...4.0
 
-    public var audioMuted: Bool?
-    public var videoMuted: Bool?
-    public var pinned: Bool?
-    public var role: Role?
-    public var volume: Double?
-    public var name: String?
+    package var audioMuted: Bool?
+    package var videoMuted: Bool?
+    package var pinned: Bool?
+    package var role: Role?
+    package var volume: Double?
+    package var name: String?
     /// Whether recordings, streams and other uses of the room's output have the participant.
-    public var recorded: Bool?
+    package var recorded: Bool?
 
-    public init() {}
+    package init() {}
 }
 
-public struct RenditionInfo: Hashable, Sendable {
+package struct RenditionInfo: Hashable, Sendable {
     /// The name of the view.
-    public var view = ViewSettings.main
-    public var codec: VideoCodec
+    package var view = ViewSettings.main
+    package var codec: VideoCodec
     /// `rung`, `screen` (a rung while a screen is shared), `stills`, or `joining` (for those who wait for a keyframe).
-    public var kind: String
-    public var width: Int
-    public var height: Int
-    public var framesPerSecond: Int
-    public var bitRate: BitRate
+    package var kind: String
+    package var width: Int
+    package var height: Int
+    package var framesPerSecond: Int
+    package var bitRate: BitRate
     /// The number of peers and recordings that take it.
-    public var members: Int
+    package var members: Int
     /// Whether it is what leaves the room, without participants who are not recorded.
-    public var isOutgoing = false
+    package var isOutgoing = false
 }
 
-public struct LayoutInfo: Hashable, Sendable {
+package struct LayoutInfo: Hashable, Sendable {
     /// A part of the canvas, in fractions of its width and height.
-    public struct Frame: Hashable, Sendable {
-        public var x, y, width, height: Double
+    package struct Frame: Hashable, Sendable {
+        package var x, y, width, height: Double
     }
 
-    public var name: String
-    public var description: String
+    package var name: String
+    package var description: String
     /// The tiles of an example, the lowest first: five people on a canvas of 16:9, of whom one shares a screen and
     /// speaks.
-    public var example: [Frame] = []
+    package var example: [Frame] = []
 }
 
 extension [RecordingInfo] {
     /// Of a room's recordings the one that clients of a single recording are shown: the first that runs, so that nobody
     /// takes a recorded room for a paused one; else the first.
-    public var shown: RecordingInfo? { first { $0.state == .recording } ?? first }
+    package var shown: RecordingInfo? { first { $0.state == .recording } ?? first }
 }
 
 /// What a recording to be started has.
-public struct RecordingWish: Hashable, Sendable {
+package struct RecordingWish: Hashable, Sendable {
     /// A named view of the room; nil: the one that recordings take.
-    public var view: String?
+    package var view: String?
     /// Whether the file has audio alone.
-    public var audioOnly: Bool
+    package var audioOnly: Bool
     /// Whether each participant's audio and pictures are written beside it; nil: as `recording.tracks` says.
-    public var tracks: Bool?
+    package var tracks: Bool?
 
-    public init(view: String? = nil, audioOnly: Bool = false, tracks: Bool? = nil) {
+    package init(view: String? = nil, audioOnly: Bool = false, tracks: Bool? = nil) {
         self.view = view
         self.audioOnly = audioOnly
         self.tracks = tracks
     }
 }
 
-public struct RecordingInfo: Hashable, Sendable {
+package struct RecordingInfo: Hashable, Sendable {
     /// `repairing`: a crash left the recording open, and the server closes it.
-    public enum State: String, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
-    public var id: String
-    public var room: String
+    package enum State: String, Sendable, CaseIterable { case recording, paused, finished, failed, repairing }
+    package var id: String
+    package var room: String
     /// The name of the file; `Conference.recordingPath` returns its path.
-    public var file: String
-    public var state: State
-    public var startedAt: Date
+    package var file: String
+    package var state: State
+    package var startedAt: Date
     /// The time before `startedAt` that the recording has too (`recording.preRoll`).
-    public var preRoll: Duration = .zero
+    package var preRoll: Duration = .zero
     /// The duration of the media, without pauses.
-    public var duration: Duration?
+    package var duration: Duration?
     /// Of all parts together.
-    public var bytes: Int?
+    package var bytes: Int?
     /// The complete files, in order; while the recording runs those before the current one (`recording.segment`).
-    public var files: [RecordingPart] = []
+    package var files: [RecordingPart] = []
     /// The view whose picture it has; nil where it is audio alone, and in entries of older versions.
-    public var view: String?
+    package var view: String?
     /// Whether its file is audio alone.
-    public var audioOnly = false
+    package var audioOnly = false
     /// The files of single participants, in the order of their beginnings.
-    public var tracks: [RecordingTrack] = []
+    package var tracks: [RecordingTrack] = []
     /// Frames and audio blocks that a slow disk lost.
-    public var dropped = RecordingLosses()
+    package var dropped = RecordingLosses()
     /// Whether a crash left the recording open and a later start closed it.
-    public var isRepaired = false
+    package var isRepaired = false
     /// Why the recording failed or ended early.
-    public var failure: String?
+    package var failure: String?
     /// The recording that this one goes on with, which ran at another server before the room came here; nil: none.
     var continues: RecordingSeries?
     /// The id of the first recording of the meeting's part of which this is a part: this one's own, unless the room was
     /// moved while it was recorded.
-    public var series: String { continues?.id ?? id }
+    package var series: String { continues?.id ?? id }
     /// The number among the recordings of the series, from 1 on.
-    public var partOfSeries: Int { continues?.part ?? 1 }
+    package var partOfSeries: Int { continues?.part ?? 1 }
     /// How far the recording is on its way to where it is kept; nil: it is not to be delivered.
-    public var delivery: RecordingDelivery?
+    package var delivery: RecordingDelivery?
 
     /// The same without the files of single participants, whose names are not for everybody who may know of the
     /// recording.
-    public var withoutTracks: RecordingInfo {
+    package var withoutTracks: RecordingInfo {
         var info = self
         info.tracks = []
         return info
     }
 
     /// The number of complete files; at least 1.
-    public var parts: Int { max(1, files.count) }
+    package var parts: Int { max(1, files.count) }
 }
 
 /// The answer to a client's offer.
-public struct SDPAnswer: Hashable, Sendable {
+package struct SDPAnswer: Hashable, Sendable {
     /// The description, with all candidates.
-    public var text: String
+    package var text: String
     /// The client's ICE user fragment in the offer. Candidates with another one belong to another ICE session (RFC 8840
     /// §4.4).
-    public var remoteUfrag: String
+    package var remoteUfrag: String
 
-    public init(text: String, remoteUfrag: String) {
+    package init(text: String, remoteUfrag: String) {
         self.text = text
         self.remoteUfrag = remoteUfrag
     }
 }
 
 /// The server's side of an ICE restart.
-public struct ICERestart: Hashable, Sendable {
-    public var ufrag: String
-    public var password: String
+package struct ICERestart: Hashable, Sendable {
+    package var ufrag: String
+    package var password: String
     /// Lines `candidate:…`.
-    public var candidates: [String]
+    package var candidates: [String]
 
-    public init(ufrag: String, password: String, candidates: [String]) {
+    package init(ufrag: String, password: String, candidates: [String]) {
         self.ufrag = ufrag
         self.password = password
         self.candidates = candidates

@@ -1,19 +1,19 @@
 /// The members of a room as announced to clients that follow its changes: every participant that can be seen or heard
 /// is listed, other viewers are counted. The cost of a room with five hundred viewers for each client thus depends only
 /// on its listed participants.
-public struct Roster: Hashable, Sendable {
+package struct Roster: Hashable, Sendable {
     /// The listed participants, in the order in which they were added.
-    public private(set) var listed: [ParticipantInfo] = []
+    package private(set) var listed: [ParticipantInfo] = []
     /// The number of members that are not listed.
-    public private(set) var viewers = 0
+    package private(set) var viewers = 0
 
-    public init() {}
+    package init() {}
 
     /// A new list, in the order of `everyone`.
-    public init(_ everyone: [ParticipantInfo]) { self.apply(change(to: everyone)) }
+    package init(_ everyone: [ParticipantInfo]) { self.apply(change(to: everyone)) }
 
     /// The change that makes the list represent `everyone`, the present members of the room.
-    public func change(to everyone: [ParticipantInfo]) -> RosterChange {
+    package func change(to everyone: [ParticipantInfo]) -> RosterChange {
         var left = Dictionary(listed.map { ($0.id, $0) }) { first, _ in first }
         var change = RosterChange(viewers: 0)
         for person in everyone {
@@ -33,7 +33,7 @@ public struct Roster: Hashable, Sendable {
     }
 
     /// Applies a change, as clients do with each one that they receive.
-    public mutating func apply(_ change: RosterChange) {
+    package mutating func apply(_ change: RosterChange) {
         let left = Set(change.left)
         let changed = Dictionary(change.changed.map { ($0.id, $0) }) { first, _ in first }
         listed.removeAll { left.contains($0.id) }
@@ -46,33 +46,33 @@ public struct Roster: Hashable, Sendable {
 }
 
 /// The difference between two states of a `Roster`.
-public struct RosterChange: Hashable, Sendable {
+package struct RosterChange: Hashable, Sendable {
     /// Participants to append to the list.
-    public var joined: [ParticipantInfo] = []
+    package var joined: [ParticipantInfo] = []
     /// Participants that replace the one with the same id.
-    public var changed: [ParticipantInfo] = []
+    package var changed: [ParticipantInfo] = []
     /// The ids of participants to remove from the list.
-    public var left: [String] = []
+    package var left: [String] = []
     /// The number of unlisted members after the change.
-    public var viewers: Int
+    package var viewers: Int
 
     init(viewers: Int) { self.viewers = viewers }
 }
 
 extension ParticipantInfo {
     /// Whether a `Roster` lists the participant: viewers only while they raise their hand.
-    public var isListed: Bool { role != .viewer || hand }
+    package var isListed: Bool { role != .viewer || hand }
 }
 
 /// One announcement of a room's members.
-public struct RosterUpdate: Hashable, Sendable {
+package struct RosterUpdate: Hashable, Sendable {
     /// Counts the announcements of a room. `change` is for clients that got the previous announcement, `roster` for all
     /// others.
-    public var number: Int
+    package var number: Int
     /// All members of the room, viewers too, in the order of their joins.
-    public var everyone: [ParticipantInfo]
-    public var roster: Roster
-    public var change: RosterChange
+    package var everyone: [ParticipantInfo]
+    package var roster: Roster
+    package var change: RosterChange
     /// Whether `change` changes the roster.
-    public var isVisible: Bool
+    package var isVisible: Bool
 }

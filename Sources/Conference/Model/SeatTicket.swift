@@ -1,28 +1,28 @@
-public import Foundation
+package import Foundation
 
 /// What the secret of a seat says where it is a ticket: who may take the seat, also at a server that has never seen it.
-public struct SeatTicket: Hashable, Sendable {
+package struct SeatTicket: Hashable, Sendable {
     /// The time for which a ticket is good by itself …
-    public static let life = TimeInterval(3600)
+    package static let life = TimeInterval(3600)
     /// … and for seats that the room knows: of a call that is longer than `life`, whose room came to another server.
-    public static let knownLife = TimeInterval(24 * 3600)
+    package static let knownLife = TimeInterval(24 * 3600)
     /// What the clocks of two servers may differ by.
-    public static let skew = TimeInterval(30)
+    package static let skew = TimeInterval(30)
 
-    public var room: String
+    package var room: String
     /// The room's meeting: a later meeting of the same name is not for who was in this one.
-    public var meeting: String
+    package var meeting: String
     /// The participant's id.
-    public var id: String
-    public var name: String
-    public var role: Role
+    package var id: String
+    package var name: String
+    package var role: Role
     /// See `JoinRequest.roleIsProven`.
-    public var roleIsProven: Bool
+    package var roleIsProven: Bool
     /// See `JoinRequest.isNative`.
-    public var isNative: Bool
-    public var issuedAt: Date
+    package var isNative: Bool
+    package var issuedAt: Date
 
-    public init(
+    package init(
         room: String, meeting: String, id: String, name: String, role: Role, roleIsProven: Bool = false,
         isNative: Bool = true, issuedAt: Date
     ) {
@@ -44,7 +44,7 @@ public struct SeatTicket: Hashable, Sendable {
 }
 
 /// Makes and reads the secrets of seats. Called with a room's lock held: neither may wait.
-public protocol SeatSecrets: Sendable {
+package protocol SeatSecrets: Sendable {
     func secret(of ticket: SeatTicket) -> String
     /// The ticket that this server or another one with the same key made; nil for every other text. Its time is not
     /// looked at.

@@ -1,16 +1,16 @@
 import Basics
 
 /// One event for many receivers, which is encoded once for all of them.
-public final class Shared<Event: Sendable>: Sendable {
-    public let event: Event
+package final class Shared<Event: Sendable>: Sendable {
+    package let event: Event
     private let forms = Guarded<[String: any Sendable]>([:])
 
-    public init(_ event: Event) { self.event = event }
+    package init(_ event: Event) { self.event = event }
 
     /// A form of the event, such as its JSON. The first call for a form makes it, later calls return the same one.
     ///
     /// - Parameter name: identifies the form among those of the event; a name stands for one type.
-    public func form<Form: Sendable>(_ name: String, _ make: () -> Form) -> Form {
+    package func form<Form: Sendable>(_ name: String, _ make: () -> Form) -> Form {
         forms.withLock { forms in
             if let known = forms[name] as? Form { return known }
             let made = make()
@@ -21,8 +21,8 @@ public final class Shared<Event: Sendable>: Sendable {
 }
 
 extension Shared: Equatable where Event: Equatable {
-    public static func == (one: Shared, other: Shared) -> Bool { one === other || one.event == other.event }
+    package static func == (one: Shared, other: Shared) -> Bool { one === other || one.event == other.event }
 }
 
 /// An event for participants' endpoints.
-public typealias SharedEvent = Shared<ParticipantEvent>
+package typealias SharedEvent = Shared<ParticipantEvent>

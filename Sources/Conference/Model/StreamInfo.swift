@@ -1,36 +1,36 @@
-public import Foundation
-public import Streaming
+package import Foundation
+package import Streaming
 
 /// A stream of a room to another server, as clients see it.
-public struct StreamInfo: Hashable, Sendable {
-    public var id: String
-    public var room: String
+package struct StreamInfo: Hashable, Sendable {
+    package var id: String
+    package var room: String
     /// Without credentials.
-    public var url: String
+    package var url: String
     /// The name of the view.
-    public var view: String
-    public var keyframeInterval: Duration
-    public var state = StreamState.connecting
-    public var startedAt: Date
+    package var view: String
+    package var keyframeInterval: Duration
+    package var state = StreamState.connecting
+    package var startedAt: Date
     /// Bytes of media that the server took.
-    public var bytes = 0
+    package var bytes = 0
     /// Frames that were dropped because the server or the network was too slow.
-    public var dropped = 0
+    package var dropped = 0
 }
 
 /// What a stream is asked to be; nil: as the configuration says.
-public struct StreamRequest: Hashable, Sendable {
-    public var url: String
+package struct StreamRequest: Hashable, Sendable {
+    package var url: String
     /// The name of the view; nil: `main`.
-    public var view: String?
-    public var keyframeInterval: Duration?
+    package var view: String?
+    package var keyframeInterval: Duration?
 
-    public init(url: String, view: String? = nil, keyframeInterval: Duration? = nil) {
+    package init(url: String, view: String? = nil, keyframeInterval: Duration? = nil) {
         self.url = url
         self.view = view
         self.keyframeInterval = keyframeInterval
     }
 
     /// The allowed time between two keyframes.
-    public static let keyframeIntervals = Duration.milliseconds(500)...(.seconds(10))
+    package static let keyframeIntervals = Duration.milliseconds(500)...(.seconds(10))
 }

@@ -1,39 +1,39 @@
 import Basics
-public import RoomMedia
+package import RoomMedia
 
 /// A named view of a room: a picture of its own beside the room's. What is nil is as in the room's own view, `main`.
-public struct ViewSettings: Hashable, Sendable {
-    public var layout: String?
+package struct ViewSettings: Hashable, Sendable {
+    package var layout: String?
     /// In pixels, even.
-    public var width: Int?
-    public var height: Int?
-    public var framesPerSecond: Int?
+    package var width: Int?
+    package var height: Int?
+    package var framesPerSecond: Int?
     /// The ladder, from the top down.
-    public var renditions: [RoomMediaConfiguration.Rung]?
+    package var renditions: [RoomMediaConfiguration.Rung]?
     /// Whether tiles show names, whatever the layout says.
-    public var names: Bool?
+    package var names: Bool?
 
-    public init() {}
+    package init() {}
 
     /// The room's own view: `layout`, `width`, `height` and `framesPerSecond` of its settings.
-    public static let main = ViewID.main.name
+    package static let main = ViewID.main.name
     /// An upright picture for phones, 9:16, which every room has.
-    public static let portrait = "portrait"
+    package static let portrait = "portrait"
     /// The view that recordings take in rooms that have it.
-    public static let recording = "recording"
+    package static let recording = "recording"
     /// The view that HLS streams take in rooms that have it.
-    public static let hls = "hls"
+    package static let hls = "hls"
 
     /// Whether a view can have this name: 1 to 64 of a-z, 0-9, `-` and `_`, as a layout.
-    public static func isName(_ text: String) -> Bool { LayoutDocument.isName(text) }
+    package static func isName(_ text: String) -> Bool { LayoutDocument.isName(text) }
 
     /// The most named views of a room, without `main` and `portrait`.
-    public static let most = 16
+    package static let most = 16
     /// The allowed ranges of the sides, in pixels.
-    public static let side = 90...3840
-    public static let rungs = 1...8
+    package static let side = 90...3840
+    package static let rungs = 1...8
     /// The allowed bit rates of a rung.
-    public static let bitsPerSecond = 16_000...50_000_000
+    package static let bitsPerSecond = 16_000...50_000_000
 
     /// The rule that the settings break; nil: none.
     var fault: String? {
@@ -54,17 +54,17 @@ public struct ViewSettings: Hashable, Sendable {
 }
 
 /// The picture that a participant gets.
-public struct ShownLayout: Hashable, Sendable {
+package struct ShownLayout: Hashable, Sendable {
     /// The name of the layout.
-    public var name: String
+    package var name: String
     /// The name of the view.
-    public var view: String
+    package var view: String
     /// `me`: the layout is the participant's own choice.
-    public var scope: LayoutScope
+    package var scope: LayoutScope
     /// Whom the participant has pinned, in order.
-    public var pins: [String]
+    package var pins: [String]
 
-    public init(name: String, view: String = ViewSettings.main, scope: LayoutScope = .room, pins: [String] = []) {
+    package init(name: String, view: String = ViewSettings.main, scope: LayoutScope = .room, pins: [String] = []) {
         self.name = name
         self.view = view
         self.scope = scope
@@ -73,20 +73,20 @@ public struct ShownLayout: Hashable, Sendable {
 }
 
 /// A view of a room as clients see it.
-public struct ViewInfo: Hashable, Sendable {
+package struct ViewInfo: Hashable, Sendable {
     /// The picture's layout; `scope` is `me` for a choice that participants have made for themselves.
-    public var shown: ShownLayout
+    package var shown: ShownLayout
     /// In pixels.
-    public var width: Int
-    public var height: Int
-    public var framesPerSecond: Int
+    package var width: Int
+    package var height: Int
+    package var framesPerSecond: Int
     /// Whether tiles show names; nil: as the layout says.
-    public var names: Bool?
+    package var names: Bool?
     /// The participants that get it.
-    public var participants: Int
-    public var isRecorded: Bool
+    package var participants: Int
+    package var isRecorded: Bool
 
-    public init(
+    package init(
         shown: ShownLayout, width: Int, height: Int, framesPerSecond: Int, names: Bool? = nil, participants: Int,
         isRecorded: Bool = false
     ) {
@@ -102,7 +102,7 @@ public struct ViewInfo: Hashable, Sendable {
 
 extension RoomSettings {
     /// The names of all views, `main` first.
-    public var viewNames: [String] {
+    package var viewNames: [String] {
         [ViewSettings.main] + Set(views.keys).union([ViewSettings.portrait]).sorted()
     }
 
@@ -115,7 +115,7 @@ extension RoomSettings {
     /// - Parameters:
     ///   - presenting: whether somebody presents there.
     ///   - withOwnRules: the layouts with rules for presenting, which such a view keeps.
-    public func view(_ name: String, presenting: Bool, withOwnRules: Set<String>) -> ViewInfo? {
+    package func view(_ name: String, presenting: Bool, withOwnRules: Set<String>) -> ViewInfo? {
         guard hasView(name) else { return nil }
         let (format, own) = (format(ofView: name), views[name])
         let shown = PresentingLayout(

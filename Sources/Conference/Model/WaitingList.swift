@@ -1,20 +1,20 @@
 import Basics
 
 /// Who is let into a room at once.
-public enum Admission: String, Sendable, CaseIterable {
+package enum Admission: String, Sendable, CaseIterable {
     case anyone
     /// Moderators; everyone else waits until a moderator decides.
     case moderator
 }
 
 /// One who waits to be let in, as moderators see it.
-public struct WaitingPerson: Hashable, Sendable {
-    public var id: String
-    public var name: String
+package struct WaitingPerson: Hashable, Sendable {
+    package var id: String
+    package var name: String
 }
 
 /// How a wait ended.
-public enum WaitingEnd: Hashable, Sendable {
+package enum WaitingEnd: Hashable, Sendable {
     /// A moderator lets the client in: a join with the id of the wait as `JoinRequest.admission` gets a seat.
     case admitted
     case refused

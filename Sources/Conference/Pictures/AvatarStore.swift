@@ -132,13 +132,13 @@ final class AvatarStore: Sendable {
 }
 
 /// The rules of avatar pictures.
-public enum Avatars {
+package enum Avatars {
     /// The most bytes of a file.
-    public static let maxBytes = 1 << 20
-    public static let nameRule = "1 to 128 of A-Z, a-z, 0-9 and . _ @ + -, and no dot in front"
+    package static let maxBytes = 1 << 20
+    package static let nameRule = "1 to 128 of A-Z, a-z, 0-9 and . _ @ + -, and no dot in front"
 
     /// Whether a stored avatar can have this name, which is that of a file.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.first != "."
             && text.utf8.allSatisfy { byte in
                 switch byte {

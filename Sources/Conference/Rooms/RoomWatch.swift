@@ -2,7 +2,7 @@ import Basics
 import Synchronization
 
 /// Follows the rooms whose states are stored elsewhere. Called on any thread, with no room's lock held; must not wait.
-public protocol RoomObserver: AnyObject, Sendable {
+package protocol RoomObserver: AnyObject, Sendable {
     /// The room is new, or `Conference.state(of:)` returns something else than before.
     func changed(_ room: String)
     func ended(_ room: String, _ reason: LeaveReason)

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 
 /// Every limit has the same samples on the metrics page: the limit, its use, and the refusals.
 extension MetricSample {
@@ -11,7 +11,7 @@ extension MetricSample {
     }
 
     /// A limit and its use.
-    public static func limit(_ name: String, of limit: Int, current: Int) -> [MetricSample] {
+    package static func limit(_ name: String, of limit: Int, current: Int) -> [MetricSample] {
         [
             self.limit(name, of: limit),
             MetricSample(
@@ -37,7 +37,7 @@ extension AddressTally {
     /// The samples of the metrics page.
     ///
     /// - Parameter name: the label of all its samples.
-    public func samples(_ name: String) -> [MetricSample] {
+    package func samples(_ name: String) -> [MetricSample] {
         MetricSample.limits(name, of: limit, perAddress: limitPerAddress, current: count, refused: refused)
     }
 }

@@ -51,7 +51,7 @@ extension RouteTable {
                 let room = try asked.room()
                 return try source.stream(asked, room: room) {
                     guard let info = conference.room(room) else { return ["room": .null] }
-                    return ["room": await policy.isInsider(asked) ? info.json : info.jsonForOutsiders]
+                    return ["room": policy.isInsider(asked) ? info.json : info.jsonForOutsiders]
                 }
             })
     }
@@ -81,7 +81,7 @@ private struct EventSource: Sendable {
             last: (asked.headers[.lastEventID] ?? asked.query("lastEventId")).flatMap {
                 EventID($0) ?? EventCursor($0).id(in: conference.events.epoch)
             },
-            mayReadPrivate: { await policy.readsPrivate(asked) }, state: state,
+            mayReadPrivate: { policy.readsPrivate(asked) }, state: state,
             mayReadRecordings: { (try? await policy.check(.recordings, asked)) != nil })
         return Response(
             status: .ok,

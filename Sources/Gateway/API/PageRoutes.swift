@@ -10,15 +10,9 @@ extension RouteTable {
                 })
         }
         add(
-            Route(.get, "/assets/{name}", .everyone, nil) { asked in
+            Route(.get, "/assets/{name}", .everyone, nil, placement: .pageFile) { asked in
                 try assets.answer(asked.parameter("name"), for: asked, frames: frames)
             })
-        for name in ["favicon.ico", "favicon.svg", "manifest.webmanifest"] where assets[name] != nil {
-            add(
-                Route(.get, "/\(name)", .everyone, nil) { asked in
-                    try assets.answer(name, for: asked, frames: frames)
-                })
-        }
         add(Route(.get, "/robots.txt", .everyone, nil) { _ in .text("User-agent: *\nDisallow: /\n") })
     }
 }

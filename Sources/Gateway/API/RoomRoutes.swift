@@ -27,7 +27,7 @@ extension RouteTable {
             ) { asked in
                 let id = try asked.room()
                 guard let room = conference.room(id) else { throw ConferenceError.roomNotFound(id) }
-                return .json(await policy.isInsider(asked) ? room.json : room.jsonForOutsiders)
+                return .json(policy.isInsider(asked) ? room.json : room.jsonForOutsiders)
             })
         add(
             Route(

@@ -1,4 +1,5 @@
 import Basics
+import Cryptography
 import Threads
 
 /// The clients of AppRTC endpoints, by their ids.

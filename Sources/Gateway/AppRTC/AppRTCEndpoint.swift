@@ -16,8 +16,10 @@ final class AppRTCEndpoint: FamilyEndpoint {
     private let limits: TesseraConfiguration.Limits
     /// Whether addresses name their room, by which any node finds its owner.
     private let namesRooms: Bool
-    /// The Android app sends this origin, whatever its server is. No other page has it: the site is shut down.
+    /// The Android app's requests send this origin, whatever its server is; the site is shut down.
     static let appOrigins = Set([WebOrigin("https://appr.tc")].compactMap { $0 })
+    /// Its WebSocket library (autobanh.jar) sends one of its own.
+    private static let socketOrigins = appOrigins.union([WebOrigin("https://www.google.com")].compactMap { $0 })
 
     private let clients = AppRTCClients(at: MonotonicClock.now())
     private let connections = Guarded<(next: UInt64, open: [UInt64: AppRTCConnection])>((0, [:]))
@@ -36,7 +38,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
     var webSocketEndpoints: [WebSocketEndpoint] {
         [
             WebSocketEndpoint(
-                pattern: .path("/ws"), appOrigins: Self.appOrigins, maxMessageBytes: limits.messageBytes,
+                pattern: .path("/ws"), appOrigins: Self.socketOrigins, maxMessageBytes: limits.messageBytes,
                 oversized: { _ in String(buffer: AppRTCFrame.error(.unreadable("too long")).buffer) },
                 placement: .byMessage(.reads) { AppRTCCommand.room(in: $0.bytes) },
                 serve: { [self] in await serve($0) })
@@ -108,7 +110,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
         }
         let key = "\(client.id)-\(client.secret)"
         return parameters(asked, key: key, room: namesRooms ? name.room : nil).joined(
-            AppRTCParameters.Client(id: client.id, room: name.text, link: link(to: name.room, asked)))
+            AppRTCParameters.Client(id: client.id, room: name.text, link: link(to: name, asked)))
     }
 
     /// Joins for a client. Returns when the client has its seat, or waits to be let in: then the seat follows, and the
@@ -140,12 +142,13 @@ final class AppRTCEndpoint: FamilyEndpoint {
 
     /// The page of a room. A web app at another address gets a page of its own site: it puts the link into its address
     /// bar (`history.pushState`), which its browser refuses for every other origin, and then does not start the call.
-    private func link(to room: String, _ asked: RouteRequest) -> String {
-        let path = "/r/\(PublicAddress.segment(room))"
+    /// The link has the query of the page, so that a reload joins under the same name, with the same token and PIN.
+    private func link(to name: AppRTCRoomName, _ asked: RouteRequest) -> String {
+        let query = asked.request.uri.query.map { $0.isEmpty ? "" : "?\($0)" } ?? ""
         guard let text = asked.headers[.origin], let origin = WebOrigin(text), !Self.appOrigins.contains(origin) else {
-            return asked.publicAddress.http(path)
+            return asked.publicAddress.http("/r/\(PublicAddress.segment(name.room))\(query)")
         }
-        return text + path
+        return "\(text)/r/\(PublicAddress.segment(name.text))\(query)"
     }
 
     /// `POST /message/{room}/{client}`: an offer, a candidate, or `bye`.
@@ -174,7 +177,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
         var mayJoin = client != nil || !joins.needsTokens
         if !mayJoin, let token = asked.bearer ?? asked.query("token"), let room = asked.query("room") {
             let request = JoinRequest(room: room, name: "")
-            mayJoin = (try? await joins.admit(request, token: token)) != nil
+            mayJoin = (try? joins.admit(request, token: token)) != nil
         }
         let entries =
             mayJoin

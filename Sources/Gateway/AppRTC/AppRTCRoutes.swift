@@ -50,11 +50,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "doors", summary: "AppRTC's signalling over WebSocket",
                     answers: [.empty(101, "The connection is a WebSocket now.")], failures: [426])
-            ) { _ in
-                throw APIError(
-                    .upgradeRequired, "this is a WebSocket endpoint, version 13",
-                    headers: [.upgrade: "websocket", .connection: "Upgrade"])
-            })
+            ) { _ in throw APIError.webSocketOnly })
     }
 
     /// Adds a route whose answer has status 200 whatever happens, as AppRTC's has.

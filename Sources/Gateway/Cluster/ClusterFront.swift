@@ -34,6 +34,9 @@ final class ClusterFront: FamilyCluster {
     let timing: Timing
     /// Placements of new rooms, by the address that asks: each is a write of the store, before any token is checked.
     private let placements: BucketTable<IPAddress>
+    /// Files of pages that this node does not have, by the address that asks: each is asked of all other nodes. Thirty
+    /// pages that open behind one address ask for two hundred.
+    private let searches = BucketTable<IPAddress>(rate: 20, burst: 200, at: MonotonicClock.now())
     private let socketIO = Guarded((isHere: false, end: { @Sendable () -> Void in }))
 
     struct Timing: Sendable {
@@ -205,6 +208,11 @@ final class ClusterFront: FamilyCluster {
         .overloaded, "the room is being moved to another node: try again", retryAfter: .seconds(1))
     private static let lost = Refusal(
         .overloaded, "the room's node is gone, and no other one has the room yet: try again", retryAfter: .seconds(1))
+
+    /// Whether the other nodes are asked for a page's file that this one does not have.
+    func maySearch(for client: IPAddress?, at now: Instant = MonotonicClock.now()) -> Bool {
+        searches.take(client?.clientPrefix ?? .v4(0), at: now) == .zero
+    }
 
     /// The owner, and whether it was chosen by this call.
     private func find(

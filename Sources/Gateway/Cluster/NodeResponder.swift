@@ -53,7 +53,7 @@ struct NodeResponder: HTTPResponder {
             if let room = asked.parameters["room"], epoch != nil {
                 _ = try await front.ownership(of: room, epoch: epoch)
             }
-        case .here, .everywhere, .byAll, .events: break
+        case .here, .pageFile, .everywhere, .byAll, .events: break
         }
     }
 

@@ -51,8 +51,10 @@ struct RequestForwarder: Sendable {
     ///
     /// - Parameters:
     ///   - owner: the room's, as far as the request is for a room.
-    ///   - room: the same.
-    func attempt(_ node: NodeRecord, owner: RoomOwner?) async -> ClusterFront.Attempt<Response> {
+    ///   - limit: the time until the answer's head; nil: the usual one.
+    func attempt(
+        _ node: NodeRecord, owner: RoomOwner?, within limit: Duration? = nil
+    ) async -> ClusterFront.Attempt<Response> {
         let head = asked.request.head
         var request = front.request(
             to: node, asked.request.uri.string, method: head.method, for: asked, owner: owner,
@@ -62,7 +64,7 @@ struct RequestForwarder: Sendable {
         } else if head.headerFields[.transferEncoding] != nil {
             request.body = .stream(asked.request.body, length: .unknown)
         }
-        let outcome = await front.peers.send(request)
+        let outcome = await front.peers.send(request, within: limit)
         switch outcome {
         case .refused:
             front.metrics.count(.http, .refused)

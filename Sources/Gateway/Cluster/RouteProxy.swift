@@ -20,6 +20,7 @@ struct RouteProxy: Sendable {
     func response() async throws -> Response {
         switch route.placement {
         case .here: return try await serve(asked)
+        case .pageFile: return try await pageFile()
         case .room(let parameter, let need): return try await atRoom(asked.parameter(parameter), need)
         case .appRTCRoom(let need):
             return try await atRoom(AppRTCRoomName(asked.parameter("room")).room, need)
@@ -87,6 +88,21 @@ struct RouteProxy: Sendable {
         }
         if let own { return own }
         throw failure ?? APIError.notFound("there is no such thing on any node")
+    }
+
+    /// Without a wait for nodes that do not answer: the page is loaded again where a file of it is missing.
+    private func pageFile() async throws -> Response {
+        do {
+            return try await serve(asked)
+        } catch let error as APIError where error.status == .notFound {
+            guard front.maySearch(for: asked.source.client) else { throw error }
+            let request = try await RequestForwarder(asked, front)
+            for node in front.others {
+                let outcome = await request.attempt(node, owner: nil, within: front.timing.list)
+                if case .done(let response) = outcome, response.status.code < 400 { return response }
+            }
+            throw error
+        }
     }
 
     /// Here first, whose checks are those of every node.

@@ -5,27 +5,27 @@ import Yams
 
 /// Merges the settings: defaults, then the YAML file, then the environment, then flags. File and environment are
 /// arguments.
-public struct ConfigurationLoader {
+package struct ConfigurationLoader {
     /// A YAML text and its name in faults.
-    public struct File: Sendable {
-        public var name: String
-        public var text: String
+    package struct File: Sendable {
+        package var name: String
+        package var text: String
 
-        public init(name: String, text: String) {
+        package init(name: String, text: String) {
             self.name = name
             self.text = text
         }
     }
 
     /// A setting from the command line.
-    public struct Flag: Sendable {
+    package struct Flag: Sendable {
         /// `--listen`
-        public var name: String
+        package var name: String
         /// `http.listen`
-        public var path: String
-        public var values: [String]
+        package var path: String
+        package var values: [String]
 
-        public init(name: String, path: String, values: [String]) {
+        package init(name: String, path: String, values: [String]) {
             self.name = name
             self.path = path
             self.values = values
@@ -38,7 +38,7 @@ public struct ConfigurationLoader {
     private init() {}
 
     /// Returns the merged settings, or throws all their faults.
-    public static func load(
+    package static func load(
         file: File? = nil, environment: [String: String] = [:], flags: [Flag] = []
     ) throws(ConfigurationFaults) -> TesseraConfiguration {
         var loader = ConfigurationLoader()

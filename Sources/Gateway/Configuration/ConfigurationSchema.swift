@@ -53,10 +53,15 @@ enum ConfigurationSchema {
         ConfigurationKey("http.tls.selfSigned", \.http.tls.selfSigned, .bool),
         ConfigurationKey(
             "http.allowedOrigins", \.http.allowedOrigins,
-            .list(of: origin, "a list of origins such as https://meet.example, or *", count: 0...256)),
+            .list(
+                of: origin { WebOrigin(sent: $0) },
+                "a list of origins such as https://meet.example (scheme, host, and a port where it needs one), or *",
+                count: 0...256)),
         ConfigurationKey(
             "http.frameAncestors", \.http.frameAncestors,
-            .list(of: origin, "a list of origins such as https://portal.example, or *", count: 0...64)),
+            .list(
+                of: origin { WebOrigin($0.hasSuffix("/") ? $0.dropLast() : $0[...]) },
+                "a list of origins such as https://portal.example, or *", count: 0...64)),
         ConfigurationKey(
             "http.hosts", \.http.hosts,
             .list(of: host, "a list of host names such as meet.example, or *", count: 0...256)),
@@ -289,8 +294,12 @@ enum ConfigurationSchema {
         return words.count == items.count ? words : nil
     }
 
-    private static let origin = ConfigurationRule<String>.text("an origin") { text in
-        text == "*" || WebOrigin(text) != nil
+    /// `*`, or an origin as `read` understands it, which becomes the form of the `Origin` header.
+    private static func origin(_ read: @escaping @Sendable (String) -> WebOrigin?) -> ConfigurationRule<String> {
+        ConfigurationRule(allowed: "an origin") { raw in
+            guard case .scalar(let text, _) = raw else { return nil }
+            return text == "*" ? text : read(text)?.description
+        }
     }
 
     private static let host = ConfigurationRule<String>(allowed: "a host name such as meet.example") { raw in

@@ -20,6 +20,16 @@ struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
         if let port { self.port = port }
     }
 
+    /// The origin in an `Origin` header of a browser or of an app. The WebSocket libraries of apps send forms of their
+    /// server's origin that no browser sends: `ws://HOST[:PORT]` and `wss://HOST[:PORT]` (Starscream 3 and 4), and a
+    /// final slash (SRWebSocket). They count as the origin of a page there, which has the same rights.
+    init?(sent text: some StringProtocol) {
+        var text = text.lowercased()[...]
+        if text.hasSuffix("/") { text.removeLast() }
+        if text.hasPrefix("ws://") || text.hasPrefix("wss://") { text = "http" + text.dropFirst(2) }
+        self.init(text)
+    }
+
     /// In the form of the `Origin` header: a scheme's own port is left out.
     var description: String {
         let ownPort = scheme == "https" ? 443 : 80

@@ -1,28 +1,28 @@
-public import Conference
+package import Conference
 import Foundation
 
 /// A URL that gets events by HTTP, after Standard Webhooks 1.0.
-public struct Webhook: Sendable, Equatable {
-    public var url: String
+package struct Webhook: Sendable, Equatable {
+    package var url: String
     /// The URL's host, with the port where it has one: the rest of the URL may be secret.
-    public var host: String
+    package var host: String
     /// The keys that sign, two while one replaces the other.
-    public var secrets: [WebhookSecret]
+    package var secrets: [WebhookSecret]
     /// A file with the secrets, instead of `secrets`; empty: none.
-    public var secretFile = ""
-    public var events = ServerEvent.Kind.standard
+    package var secretFile = ""
+    package var events = ServerEvent.Kind.standard
     /// How long the receiver has for its answer.
-    public var timeout = Duration.seconds(10)
+    package var timeout = Duration.seconds(10)
     /// The age at which an event that the receiver does not take is dropped.
-    public var retryFor = Duration.seconds(24 * 3600)
+    package var retryFor = Duration.seconds(24 * 3600)
 
     /// The most webhooks of a server: each event is written once for each.
     static let most = 16
 }
 
 /// A key that signs webhooks. Its text is `whsec_` and the key in base64.
-public struct WebhookSecret: Sendable, Equatable {
-    public let key: [UInt8]
+package struct WebhookSecret: Sendable, Equatable {
+    package let key: [UInt8]
 
     static let rule =
         "whsec_ and 24 to 64 random bytes in base64; `echo whsec_$(openssl rand -base64 32)` makes a good one"

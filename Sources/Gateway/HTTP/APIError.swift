@@ -39,6 +39,12 @@ struct APIError: Error, HTTPResponseError, Sendable, Equatable {
 
     static func badRequest(_ message: String) -> APIError { APIError(.badRequest, message) }
     static func notFound(_ what: String) -> APIError { APIError(.notFound, what) }
+    /// A plain request where only a WebSocket can be opened.
+    static var webSocketOnly: APIError {
+        APIError(
+            .upgradeRequired, "this is a WebSocket endpoint, version 13",
+            headers: [.upgrade: "websocket", .connection: "Upgrade"])
+    }
 }
 
 extension ErrorCode {

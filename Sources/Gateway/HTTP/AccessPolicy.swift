@@ -1,5 +1,5 @@
 import Conference
-import Crypto
+import Cryptography
 import Foundation
 import HTTPTypes
 
@@ -43,7 +43,7 @@ struct AccessPolicy: Sendable {
 
     /// - Throws: 401 or 403.
     func check(_ access: Access, _ asked: RouteRequest) async throws(APIError) {
-        let principal = await principal(of: asked, access)
+        let principal = principal(of: asked, access)
         if principal == .admin { return }
         switch access {
         case .everyone, .endpoint:
@@ -81,16 +81,16 @@ struct AccessPolicy: Sendable {
     }
 
     /// Whether the request comes from a room's inside, or the room is not private.
-    func isInsider(_ asked: RouteRequest) async -> Bool {
+    func isInsider(_ asked: RouteRequest) -> Bool {
         if !isPrivate(asked) { return true }
-        return await readsPrivate(asked)
+        return readsPrivate(asked)
     }
 
     /// Whether the request's sender may know who is in the room of its path, even where that is private; in a path
     /// without a room, in all rooms.
-    func readsPrivate(_ asked: RouteRequest) async -> Bool {
+    func readsPrivate(_ asked: RouteRequest) -> Bool {
         if isAdmin(asked) || hasSeat(asked) { return true }
-        return isModerator(await principal(of: asked, .insider), of: asked)
+        return isModerator(principal(of: asked, .insider), of: asked)
     }
 
     private func isPrivate(_ asked: RouteRequest) -> Bool {
@@ -111,10 +111,10 @@ struct AccessPolicy: Sendable {
     }
 
     /// Verifies tokens only where the route's rule depends on the guest.
-    private func principal(of asked: RouteRequest, _ access: Access) async -> Principal {
+    private func principal(of asked: RouteRequest, _ access: Access) -> Principal {
         if isAdmin(asked) { return .admin }
         guard access == .reader || access == .insider || access == .guest, let verifier, let token = asked.bearer,
-            let claims = try? await verifier.verify(token)
+            let claims = try? verifier.verify(token)
         else { return .anonymous }
         return .guest(claims)
     }
@@ -140,10 +140,4 @@ struct AccessPolicy: Sendable {
         return APIError(
             .unauthorized, "this needs Authorization: Bearer with the token of auth.adminToken")
     }
-}
-
-/// Compares two texts by their digests, so that the time does not depend on where they differ, nor on their lengths.
-func isEqual(_ first: String, _ second: String) -> Bool {
-    let (first, second) = (SHA256.hash(data: Data(first.utf8)), SHA256.hash(data: Data(second.utf8)))
-    return zip(first, second).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
 }

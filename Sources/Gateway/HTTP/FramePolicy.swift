@@ -22,8 +22,11 @@ struct FramePolicy: Sendable {
     }
 
     /// Adds the headers of an HTML page.
-    func add(to headers: inout HTTPFields) {
-        headers[.contentSecurityPolicy] = WebAssets.contentSecurityPolicy + "; frame-ancestors " + ancestors
+    ///
+    /// - Parameter scripts: the SHA-256 in Base64 of each script within the page; no other one in it is run.
+    func add(to headers: inout HTTPFields, scripts: [String]) {
+        let own = scripts.isEmpty ? "" : "; script-src 'self'" + scripts.map { " 'sha256-\($0)'" }.joined()
+        headers[.contentSecurityPolicy] = WebAssets.contentSecurityPolicy + own + "; frame-ancestors " + ancestors
         headers[.xFrameOptions] = frameOptions
     }
 }

@@ -220,7 +220,9 @@ struct WebSocketAdmission: Sendable {
             headers: ProxyHeaders(head.headers))
         let origin = head.headers.first(name: "origin")
         guard !rules.hosts.mayBeRebinding(source),
-            rules.origins.allows(origin: origin, hosts: source.hosts, apps: endpoint.appOrigins)
+            rules.origins.allows(
+                origin: origin, hosts: source.hosts, apps: endpoint.appOrigins,
+                isBrowser: OriginPolicy.isBrowser(head.headers))
         else { return nil }
         return (endpoint, source)
     }

@@ -17,6 +17,8 @@ struct GatewayResponder: HTTPResponder {
     var usesTLS: Bool
     /// Logs warnings that should appear once.
     var notices: Notices
+    /// Handshakes of WebSockets that were not admitted come here as plain requests.
+    var webSockets: [WebSocketEndpoint] = []
     /// In a cluster: answers a checked request, here by the closure, or by another node. nil: there is no cluster.
     var forward: Forward?
 
@@ -73,6 +75,7 @@ struct GatewayResponder: HTTPResponder {
             request: request, context: context, source: source, publicAddress: rules.publicAddress(for: source),
             largeBodies: largeBodies)
         do {
+            try checkHandshake(asked)
             switch table.find(request.method, request.uri.path) {
             case .found(let route, let parameters):
                 asked.parameters = parameters
@@ -101,10 +104,28 @@ struct GatewayResponder: HTTPResponder {
         }
     }
 
-    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's. Health checks are exempt, since
-    ///   they reveal nothing.
+    /// Answers a handshake that the endpoint at `/{room}` did not admit: it has no route, so that the client would be
+    /// told that there is nothing.
+    ///
+    /// - Throws: 421, 403 or 426.
+    private func checkHandshake(_ asked: RouteRequest) throws(APIError) {
+        guard asked.request.method == .get, asked.headers[.secWebSocketKey] != nil,
+            let endpoint = webSockets.first(where: { $0.takes(path: asked.request.uri.path) }),
+            endpoint.pattern == .room
+        else { return }
+        try checkHost(asked)
+        try checkOrigin(asked.headers[.origin], asked, endpoint.appOrigins)
+        throw .webSocketOnly
+    }
+
     private func checkHost(_ route: Route, _ asked: RouteRequest) throws(APIError) {
-        guard !route.isHealthCheck, rules.hosts.mayBeRebinding(asked.source) else { return }
+        // They reveal nothing.
+        if !route.isHealthCheck { try checkHost(asked) }
+    }
+
+    /// - Throws: 421 (RFC 9110 §15.5.20) for a name that may be a rebinding page's.
+    private func checkHost(_ asked: RouteRequest) throws(APIError) {
+        guard rules.hosts.mayBeRebinding(asked.source) else { return }
         let name = asked.source.hosts.first ?? ""
         statistics.countRefusedRequest(.host)
         notices.once("host") { $0.warning("A request was refused: \(HostPolicy.explanation(name))") }
@@ -127,8 +148,14 @@ struct GatewayResponder: HTTPResponder {
         guard route.access != .everyone, method != .options, asked.bearer == nil,
             !access.links.allow(asked.recordingLink, at: .now)
         else { return }
-        let origin = asked.pageOrigin
-        guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts, apps: route.appOrigins) else { return }
+        try checkOrigin(asked.pageOrigin, asked, route.appOrigins)
+    }
+
+    private func checkOrigin(_ origin: String?, _ asked: RouteRequest, _ apps: Set<WebOrigin>) throws(APIError) {
+        let isBrowser = OriginPolicy.isBrowser(asked.headers)
+        guard !rules.origins.allows(origin: origin, hosts: asked.source.hosts, apps: apps, isBrowser: isBrowser) else {
+            return
+        }
         statistics.countRefusedRequest(.origin)
         throw APIError(
             .forbidden, "pages of \(origin ?? "other sites") may not use this server; http.allowedOrigins lists who may"
@@ -140,10 +167,15 @@ struct GatewayResponder: HTTPResponder {
         response.headers[.referrerPolicy] = "no-referrer"
         if usesTLS { response.headers[.strictTransportSecurity] = "max-age=15552000" }
         guard let origin = request.headers[.origin] else { return }
-        response.headers[.vary] = "Origin"
+        // A page's file, or an answer of another node, may vary by more.
+        let others = (response.headers[.vary] ?? "").split(separator: ", ").filter { $0 != "Origin" }
+        response.headers[.vary] = (others + ["Origin"]).joined(separator: ", ")
         guard rules.origins.allows(origin: origin, hosts: []) else { return }
         // CORS for the pages that http.allowedOrigins lists.
         response.headers[.accessControlAllowOrigin] = origin
+        // Socket.IO's script and AppRTC's page send their requests with credentials, of which there are none here: but a
+        // proxy in front may have some, so every site (`*`) does not get this.
+        if rules.origins.names(origin: origin) { response.headers[.accessControlAllowCredentials] = "true" }
         response.headers[.accessControlExposeHeaders] =
             "Location, ETag, Link, Accept-Patch, Accept-Post, Retry-After, Allow"
         if request.method == .options {

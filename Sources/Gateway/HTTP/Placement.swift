@@ -4,6 +4,9 @@ import Conference
 enum Placement: Sendable, Equatable {
     /// The one that got the request: pages, health, metrics.
     case here
+    /// The one that got the request, or where it does not have the file another one that does: each version of the
+    /// program has files of its own, and while nodes are upgraded a page may come from one and its files from another.
+    case pageFile
     /// The owner of the room that a parameter of the path names.
     case room(String, RoomNeed)
     /// The owner of the room that a path of AppRTC names, which may have the room's PIN in it.

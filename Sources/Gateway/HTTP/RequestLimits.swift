@@ -10,7 +10,7 @@ final class RequestLimits: Sendable {
     private static let snapshotBurst = 10.0
 
     /// Requests of one address to any route; further ones wait for their turn. Thirty pages that open behind one
-    /// address at the same time request four hundred files.
+    /// address at the same time request three hundred files.
     private static let paceRate = 500.0
     private static let paceBurst = 1000.0
 

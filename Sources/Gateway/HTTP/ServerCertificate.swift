@@ -1,10 +1,8 @@
 import Basics
-import Crypto
+import Cryptography
 import Foundation
 import NIOCore
 import NIOSSL
-import SwiftASN1
-import X509
 
 /// The certificate for HTTPS: from PEM files, or generated at the start.
 enum ServerCertificate {
@@ -59,43 +57,38 @@ enum ServerCertificate {
     }
 
     private static func selfSigned(for names: [String]) throws(ConfigurationFaults) -> TLSConfiguration {
+        // Browsers refuse certificates that are valid for more than 398 days. Their clocks may be an hour late.
+        let validity = -3600..<397 * 86_400
         do {
-            let key = P256.Signing.PrivateKey()
-            var alternatives: [GeneralName] = []
-            var seen: Set<String> = []
-            for name in names where !name.isEmpty && seen.insert(name).inserted {
-                switch IPAddress(name) {
-                case .v4(let value)?:
-                    if value != 0 { alternatives.append(.ipAddress(.init(contentBytes: bytes(UInt64(value), 4)[...]))) }
-                case .v6(let high, let low)?:
-                    if high | low != 0 {
-                        alternatives.append(.ipAddress(.init(contentBytes: (bytes(high, 8) + bytes(low, 8))[...])))
-                    }
-                case nil:
-                    if !name.contains("%") { alternatives.append(.dnsName(name)) }
-                }
-            }
-            let subject = try DistinguishedName { CommonName("Tessera") }
-            let now = Date()
-            // Browsers refuse certificates that are valid for more than 398 days.
-            let certificate = try Certificate(
-                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
-                notValidBefore: now - 3600,
-                notValidAfter: now + 397 * 86400, issuer: subject, subject: subject,
-                signatureAlgorithm: .ecdsaWithSHA256,
-                extensions: try Certificate.Extensions {
-                    Critical(BasicConstraints.notCertificateAuthority)
-                    Critical(KeyUsage(digitalSignature: true))
-                    try ExtendedKeyUsage([.serverAuth])
-                    SubjectAlternativeNames(alternatives)
-                }, issuerPrivateKey: .init(key))
-            let pem = try certificate.serializeAsPEM().pemString
+            let made = try SelfSignedCertificate(
+                .p256, .init(commonName: "Tessera", validity: validity, serverNames: alternatives(names)))
             return TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.pemRepresentation.utf8), format: .pem)))
+                certificateChain: [.certificate(try NIOSSLCertificate(bytes: try made.certificateDER(), format: .der))],
+                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: try made.keyDER(), format: .der)))
         } catch {
             throw fault("http.tls.selfSigned", "true", "no certificate could be made: \(error)")
         }
+    }
+
+    /// The subject's alternative names (RFC 6125 §6.4): addresses are compared as such, other names by DNS.
+    static func alternatives(_ names: [String]) -> [SelfSignedCertificate.Name] {
+        var alternatives: [SelfSignedCertificate.Name] = []
+        for name in names {
+            let alternative: SelfSignedCertificate.Name
+            switch IPAddress(name) {
+            case .v4(0)?, .v6(0, 0)?: continue
+            case .v4(let value)?: alternative = .address(bytes(UInt64(value), 4))
+            case .v6(let high, let low)?: alternative = .address(bytes(high, 8) + bytes(low, 8))
+            case nil:
+                // Neither an address with a zone, nor what is no name in DNS.
+                guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+                    !name.contains("%")
+                else { continue }
+                alternative = .dns(name)
+            }
+            if !alternatives.contains(alternative) { alternatives.append(alternative) }
+        }
+        return alternatives
     }
 
     private static func bytes(_ value: UInt64, _ count: Int) -> [UInt8] {

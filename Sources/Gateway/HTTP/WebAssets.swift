@@ -1,62 +1,66 @@
-import CWeb
-import Crypto
 import HTTPTypes
 import Hummingbird
+import WebFiles
 
 /// The web client's files, built into the binary.
 struct WebAssets: Sendable {
-    struct Asset: Sendable {
-        /// Shared by all answers without a copy.
-        var content: ByteBuffer
+    private struct Asset: Sendable {
+        var file: WebFile
         var type: String
-        /// A digest of the content.
-        var tag: String
+        /// The smallest first. Shared by all answers without a copy.
+        var contents: [(coding: ContentCoding, bytes: ByteBuffer)]
+
+        init(_ file: WebFile) {
+            self.file = file
+            type = WebAssets.type(of: file.name)
+            let compressed: [(ContentCoding, [UInt8])] = [(.brotli, file.brotli), (.gzip, file.gzip)]
+            let smaller = compressed.filter { !$0.1.isEmpty && $0.1.count < file.content.count }
+            contents = (smaller + [(.identity, file.content)]).map { ($0, ByteBuffer(bytes: $1)) }
+        }
     }
 
     private let assets: [String: Asset]
 
     /// The built-in files.
-    static let builtIn = WebAssets(
-        Dictionary(
-            (0..<web_asset_count()).map { index in
-                let asset = web_asset_at(index)
-                return (
-                    String(cString: asset.name), [UInt8](UnsafeBufferPointer(start: asset.bytes, count: asset.count))
-                )
-            }, uniquingKeysWith: { first, _ in first }))
+    static let builtIn = WebAssets(WebFile.all)
 
-    init(_ files: [String: [UInt8]]) {
-        assets = files.reduce(into: [:]) { assets, file in
-            let digest = SHA256.hash(data: file.value).prefix(12)
-            let tag = "\"" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\""
-            assets[file.key] = Asset(
-                content: ByteBuffer(bytes: file.value), type: WebAssets.type(of: file.key), tag: tag)
-        }
+    init(_ files: [WebFile]) {
+        assets = Dictionary(files.map { ($0.name, Asset($0)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    var names: [String] { assets.keys.sorted() }
+    func has(_ name: String) -> Bool { assets[name] != nil }
 
-    subscript(name: String) -> Asset? { assets[name] }
-
-    /// The file, or 304 where the browser has it already.
+    /// The file in a coding that the client accepts, or 304 where the browser has it already.
     ///
     /// - Parameter frames: the sites that may show the file in a frame, if it is a page.
     func answer(_ name: String, for asked: RouteRequest, frames: FramePolicy) throws -> Response {
-        guard let asset = assets[name] else { throw APIError.notFound("there is no file \(name)") }
-        var headers: HTTPFields = [.contentType: asset.type, .eTag: asset.tag, .cacheControl: "no-cache"]
+        guard let asset = assets[name] else {
+            // Another version of the server may have it, behind the same address: nobody is to keep the answer.
+            throw APIError(.notFound, "there is no file \(name)", headers: [.cacheControl: "no-store"])
+        }
+        let chosen = ContentCoding.choose(asked.headers[.acceptEncoding], of: asset.contents.map(\.coding))
+        // The encodings of a file differ, and so do their tags (RFC 9110 §8.8.3.3).
+        let tag = "\"\(asset.file.digest)\(chosen == .identity ? "" : "-\(chosen.rawValue)")\""
+        var headers: HTTPFields = [
+            .contentType: asset.type, .eTag: tag,
+            .cacheControl: asset.file.isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+            .vary: "Accept-Encoding",
+        ]
         if asset.type.hasPrefix("text/html") {
-            frames.add(to: &headers)
+            frames.add(to: &headers, scripts: asset.file.scriptDigests)
             headers[.referrerPolicy] = "no-referrer"
             headers[.permissionsPolicy] = "camera=(self), microphone=(self), display-capture=(self), fullscreen=(self)"
         }
-        if let known = asked.headers[.ifNoneMatch], known.contains(asset.tag) {
+        if let known = asked.headers[.ifNoneMatch], known.contains(tag) {
             return Response(status: .notModified, headers: headers)
         }
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: asset.content))
+        if chosen != .identity { headers[.contentEncoding] = chosen.rawValue }
+        let bytes = asset.contents.first { $0.coding == chosen }?.bytes ?? ByteBuffer()
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: bytes))
     }
 
     /// All content comes from this server. `blob:` and `data:` are for previews and icons. `FramePolicy` adds who may
-    /// frame the page.
+    /// frame the page, and the page's own script.
     static let contentSecurityPolicy =
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "
         + "style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'"
@@ -64,16 +68,10 @@ struct WebAssets: Sendable {
     static func type(of name: String) -> String {
         switch name.split(separator: ".").last {
         case "html": "text/html; charset=utf-8"
-        case "js", "mjs": "text/javascript; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
         case "css": "text/css; charset=utf-8"
-        case "json", "map": "application/json; charset=utf-8"
-        case "webmanifest": "application/manifest+json; charset=utf-8"
+        case "json": "application/json; charset=utf-8"
         case "svg": "image/svg+xml"
-        case "png": "image/png"
-        case "ico": "image/x-icon"
-        case "woff2": "font/woff2"
-        case "wasm": "application/wasm"
-        case "txt": "text/plain; charset=utf-8"
         default: "application/octet-stream"
         }
     }

@@ -97,7 +97,7 @@ final class JoinService: Sendable {
         events: @escaping @Sendable (SharedEvent) -> Void, decided: @escaping @Sendable (WaitingEnd) -> Void
     ) async throws(Refusal) -> Outcome {
         try await enter(request, as: family) { [authorizer] in
-            try await authorizer.admit(request, asksRole: asksRole, token: token)
+            try authorizer.admit(request, asksRole: asksRole, token: token)
         } join: { [conference] admitted in
             do throws(ConferenceError) {
                 return .seated(try conference.seat(admitted, events: events), admitted)
@@ -148,14 +148,14 @@ final class JoinService: Sendable {
     }
 
     /// The claims of a valid token; nil for any other, and where clients need none.
-    func claims(of token: String) async -> TokenClaims? { try? await authorizer.verifier?.verify(token) }
+    func claims(of token: String) -> TokenClaims? { try? authorizer.verifier?.verify(token) }
 
     /// The stream of a room for players of HLS, who hold no seat; nil where the room has none.
     ///
     /// - Parameter isNew: whether the player begins.
     func watch(_ request: JoinRequest, isNew: Bool, token: String?) async throws(Refusal) -> HLSStream? {
         do {
-            let admitted = try await authorizer.admit(request, asksRole: false, token: token)
+            let admitted = try authorizer.admit(request, asksRole: false, token: token)
             return try await pins.join(admitted) { [conference] request in
                 try conference.hls(request, isNew: isNew)
             }
@@ -165,7 +165,7 @@ final class JoinService: Sendable {
     }
 
     /// Checks a token for a room without taking a seat: for what a client may do there before its call.
-    func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) async throws(Refusal) -> JoinRequest {
-        try await authorizer.admit(request, asksRole: asksRole, token: token)
+    func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) throws(Refusal) -> JoinRequest {
+        try authorizer.admit(request, asksRole: asksRole, token: token)
     }
 }

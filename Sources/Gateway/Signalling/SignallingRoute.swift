@@ -9,10 +9,6 @@ extension RouteTable {
                 "Native signalling over WebSocket: one JSON object per text frame. With deltas in join: ParticipantsChanged; of the chat: ChatMessage",
             answers: [.empty(101, "The connection is a WebSocket now.")], failures: [403, 426])
         add(
-            Route(.get, "/signal", .endpoint, description) { _ in
-                throw APIError(
-                    .upgradeRequired, "this is a WebSocket endpoint, version 13",
-                    headers: [.upgrade: "websocket", .connection: "Upgrade"])
-            })
+            Route(.get, "/signal", .endpoint, description) { _ in throw APIError.webSocketOnly })
     }
 }

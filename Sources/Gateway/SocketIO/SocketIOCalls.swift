@@ -136,6 +136,9 @@ final class SocketIOCalls: Sendable {
 
     private func join(_ room: String, _ call: Int, _ client: SocketIOClient) async {
         var request = joins.request(room: room, name: client.user, from: client.address)
+        // The apps cannot offer again within a call, so a seat whose media has ended has no use any more. A client that
+        // polls and dies would keep it until its session ends, in 85 s.
+        request.endsWithMedia = true
         request.pin = client.read { $0.pin.flatMap { $0.room == room ? $0.text : nil } }
         do throws(Refusal) {
             // Its clients are all here, and so are the rooms of their calls.

@@ -18,22 +18,30 @@ final class SocketIOChat: Sendable {
     // MARK: From clients
 
     /// `chat`: brings the message to its recipient, and acknowledges it with the server's data, whether or not the
-    /// recipient is online. A message that cannot be brought has no acknowledgement: the app marks it as not sent.
+    /// recipient is online, and whether or not it could be brought: the apps know no refusal, and one of them waits for
+    /// ever. Why it was not brought comes as a message.
     func received(_ argument: JSONValue, _ attachments: [BinaryMessage], _ id: Int?, _ client: SocketIOClient) async {
         guard var message = ChatEnvelope(argument, attachments, from: client.user) else { return }
-        do {
+        var reason: String?
+        var path: String?
+        do throws(ConferenceError) {
             if let room = SocketIORooms.room(message.to) {
-                guard let seat = client.read({ $0.call.room == room ? $0.seat : nil }) else {
-                    refuse(message, in: room, client)
-                    throw ConferenceError.forbidden("not in the call")
+                if let seat = client.read({ $0.call.room == room ? $0.seat : nil }) {
+                    path = try await write(message, seat, client)
+                } else {
+                    reason = refusal(of: message, in: room, client)
                 }
-                stamp(&message, path: try await write(message, seat, client))
             } else {
-                stamp(&message, path: try await store(message))
-                for recipient in sessions.clients(of: message.to) { deliver(message, to: recipient) }
+                path = try await store(message)
             }
         } catch {
-            return
+            reason = "This was not sent: \(error.message)"
+        }
+        stamp(&message, path: path)
+        if let reason {
+            tell(client, reason, as: message.to)
+        } else if SocketIORooms.room(message.to) == nil {
+            for recipient in sessions.clients(of: message.to) { deliver(message, to: recipient) }
         }
         sessions.acknowledge(id, message.acknowledgement, to: client)
     }
@@ -52,14 +60,9 @@ final class SocketIOChat: Sendable {
     private func write(
         _ message: ChatEnvelope, _ seat: any ConferenceSeat, _ client: SocketIOClient
     ) async throws(ConferenceError) -> String? {
-        do throws(ConferenceError) {
-            if let text = message.text { try seat.chat(text, to: nil) }
-            guard let file = message.file else { return nil }
-            if message.kind == .picture { return ChatEnvelope.path(try await seat.sendPicture(file.bytes, to: nil)) }
-        } catch {
-            tell(client, error.message, from: seat.room)
-            throw error
-        }
+        if let text = message.text { try seat.chat(text, to: nil) }
+        guard let file = message.file else { return nil }
+        if message.kind == .picture { return ChatEnvelope.path(try await seat.sendPicture(file.bytes, to: nil)) }
         // Only apps of this family play recordings: those that are in the room.
         for other in sessions.clients(in: seat.room) where other.id != client.id {
             var copy = message.sent(from: SocketIORooms.user(seat.room), to: other.user)
@@ -69,22 +72,24 @@ final class SocketIOChat: Sendable {
         return nil
     }
 
-    /// Tells a client that only those in the call write to the room. The apps have no field for a room's PIN, so what
-    /// may be one is kept for the client's call: whether it is is not told here, nor whether the room has one.
-    private func refuse(_ message: ChatEnvelope, in room: String, _ client: SocketIOClient) {
+    /// What a client is told that is not in the call of a room to which it writes: only those in the call do. The apps
+    /// have no field for a room's PIN, so what may be one is kept for the client's call: whether it is is not told here,
+    /// nor whether the room has one.
+    private func refusal(of message: ChatEnvelope, in room: String, _ client: SocketIOClient) -> String {
         guard let text = message.text, RoomPIN(text) != nil else {
-            return tell(client, "Join the call of this room to write here: call \(message.to).", from: room)
+            return "Join the call of this room to write here: call \(message.to)."
         }
         client.change { $0.pin = (room, text) }
-        tell(
-            client,
-            "Nobody has read this: call \(message.to) to join. If it is the PIN of this room, the call will use it.",
-            from: room)
+        return "Nobody has read this: call \(message.to) to join. If it is the PIN of this room, the call will use it."
     }
 
     /// Writes to a client in the room's name.
     func tell(_ client: SocketIOClient, _ text: String, from room: String) {
-        var message = ChatEnvelope(from: SocketIORooms.user(room), to: client.user, text: text)
+        tell(client, text, as: SocketIORooms.user(room))
+    }
+
+    private func tell(_ client: SocketIOClient, _ text: String, as user: String) {
+        var message = ChatEnvelope(from: user, to: client.user, text: text)
         stamp(&message, path: nil)
         deliver(message, to: client)
     }

@@ -1,5 +1,5 @@
 import Basics
-import Crypto
+import Cryptography
 import Foundation
 
 /// The STUN and TURN servers for clients, with TURN REST credentials (draft-uberti-behave-turn-rest).
@@ -27,9 +27,9 @@ struct ICEServers: Sendable {
         var entries = entriesWithoutCredentials
         if !configuration.turn.urls.isEmpty {
             let username = "\(now + Int(configuration.turn.ttl.inSeconds)):\(user)"
-            let key = SymmetricKey(data: Data(configuration.turn.secret.utf8))
             // SHA-1, as coturn's use-auth-secret requires.
-            let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data(username.utf8), using: key)
+            let code = HashFunction.sha1.authenticationCode(
+                Array(username.utf8), key: Array(configuration.turn.secret.utf8))
             entries.append(
                 Entry(urls: configuration.turn.urls, username: username, credential: Data(code).base64EncodedString()))
         }

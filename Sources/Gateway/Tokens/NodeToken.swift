@@ -15,12 +15,12 @@ struct NodeToken: Sendable {
         var iss: String
     }
 
-    private let signature: ClusterSignature
+    private let signature: HS256
     private let node: String
 
     /// - Parameter node: this node's id.
     init(secret: String, node: String) {
-        signature = ClusterSignature(secret: secret)
+        signature = HS256(secret: secret)
         self.node = node
     }
 
@@ -33,13 +33,13 @@ struct NodeToken: Sendable {
             "aud": .string(Self.audience(other)), "iss": .string(node),
             "exp": .integer(Int(now.timeIntervalSince1970 + Self.life)),
         ]
-        return signature.token(Data(claims.bytes))
+        return signature.token(claims.bytes)
     }
 
     /// The id of the node that made a token for this one; nil for any token that is not valid now.
     func verify(_ token: String, at now: Date = .now) -> String? {
-        guard let payload = signature.claims(in: token, maxBytes: Self.maxBytes),
-            let claims = try? JSONDecoder().decode(Claims.self, from: payload),
+        guard let payload = try? signature.claims(in: token, maxBytes: Self.maxBytes),
+            let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)),
             claims.aud == Self.audience(node)
         else { return nil }
         let left = claims.exp - now.timeIntervalSince1970
@@ -50,9 +50,9 @@ struct NodeToken: Sendable {
     /// is no token.
     static func room(inTicket ticket: String) -> String? {
         struct Payload: Decodable { var room: String }
-        guard let payload = ClusterSignature.unverifiedClaims(in: ticket, maxBytes: ClusterTickets.maxBytes) else {
+        guard let payload = HS256.unverifiedClaims(in: ticket, maxBytes: ClusterTickets.maxBytes) else {
             return nil
         }
-        return try? JSONDecoder().decode(Payload.self, from: payload).room
+        return try? JSONDecoder().decode(Payload.self, from: Data(payload)).room
     }
 }

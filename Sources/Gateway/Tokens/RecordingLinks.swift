@@ -1,9 +1,9 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// Links to a recording's file that work without a token until they expire.
 struct RecordingLinks: Sendable {
-    private let key: SymmetricKey
+    private let key: [UInt8]
 
     /// The default and the longest life of a link, in seconds. A link cannot be revoked alone: only a change of the
     /// tokens ends it earlier.
@@ -16,12 +16,11 @@ struct RecordingLinks: Sendable {
     ///   Without tokens, links end with the process.
     init(adminToken: String, secret: String) {
         guard !adminToken.isEmpty || !secret.isEmpty else {
-            key = SymmetricKey(size: .bits256)
+            key = randomBytes(32)
             return
         }
-        let material = SymmetricKey(data: Data("\(adminToken.utf8.count):\(adminToken)\(secret)".utf8))
-        key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: material, info: Data("tessera recording links".utf8), outputByteCount: 32)
+        let material = Array("\(adminToken.utf8.count):\(adminToken)\(secret)".utf8)
+        key = KeyDerivation.hkdf(material, info: Array("tessera recording links".utf8), count: 32)
     }
 
     /// The path and query of a link.
@@ -52,7 +51,7 @@ struct RecordingLinks: Sendable {
     }
 
     private func signature(_ id: String, _ expires: Int) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Data("\(expires)\n\(id)".utf8), using: key)
+        let code = HashFunction.sha256.authenticationCode(Array("\(expires)\n\(id)".utf8), key: key)
         return code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

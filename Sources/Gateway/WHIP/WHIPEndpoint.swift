@@ -125,7 +125,7 @@ final class WHIPEndpoint: Sendable {
 
     private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> JoinRequest {
         // The token is checked first, so that strangers learn nothing about rooms and participants.
-        var admitted = try await joins.admit(request, asksRole: direction == .whep, token: token)
+        var admitted = try joins.admit(request, asksRole: direction == .whep, token: token)
         if direction == .whip, admitted.role == .viewer { throw Refusal(.forbidden, "the token allows watching only") }
         guard direction == .whep else { return admitted }
         admitted.role = .viewer

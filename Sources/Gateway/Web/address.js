@@ -22,6 +22,7 @@ export const isEmbedded = query.get('embed') === '1';
 
 /// The options of a `Call`.
 export function callOptions(room, name, pin) {
+  /** @type {Record<string, any>} */
   const options = { room, name, ...(pin ? { pin } : {}) };
   for (const key of ['layout', 'role']) if (query.get(key)) options[key] = query.get(key);
   if (token()) options.token = token();

@@ -18,6 +18,7 @@ const MAX_REACTIONS = 10;
 export const REACTIONS = ['👍', '👏', '❤️', '😂', '😮', '🎉'];
 
 export class Channel {
+  /** @param {import('./call.js').Call} call */
   constructor(call) {
     this.call = call;
     /// The data channel that sends, and those whose messages are taken: two while the call moves to another server.

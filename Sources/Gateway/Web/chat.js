@@ -41,10 +41,18 @@ function linked(text) {
   return text.split(/(https?:\/\/[^\s<>"'`]+)/).flatMap((part, index) => {
     if (index % 2 === 0) return part ? [part] : [];
     const shown = part.replace(/[.,;:!?)\]}…]+$/, '');
-    if (!URL.canParse(shown)) return [part];
+    if (!isAddress(shown)) return [part];
     const link = element('a', { href: shown, target: '_blank', rel: 'noopener noreferrer nofollow', className: 'link', textContent: shown });
     return [link, part.slice(shown.length)].filter(Boolean);
   });
+}
+
+function isAddress(text) {
+  try {
+    return Boolean(new URL(text));
+  } catch {
+    return false;
+  }
 }
 
 /// A small form of the picture; a click opens it in a tab of its own.

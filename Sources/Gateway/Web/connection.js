@@ -19,6 +19,8 @@ export class Connection extends EventTarget {
     this.remote = new MediaStream();
     /// The connection that will replace this one, and sends the same.
     this.successor = null;
+    /// The screen is presented once the server has this connection's section for it.
+    this.owesScreen = Boolean(screen);
     /// full, less or audio.
     this.data = 'full';
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });

@@ -6,21 +6,25 @@ import { t } from '/assets/words.js';
 const $ = id => document.getElementById(id);
 
 /// Shows the buttons that the user's role allows, and what they have switched on.
+/** @param {import('./call.js').Call} call */
 export function showControls(call) {
-  const { audio, video, hand, screen } = call.sending;
+  const { hand, screen, shown } = call.sending;
   for (const id of ['toggle-audio', 'toggle-video', 'toggle-screen']) $(id).hidden = call.isViewer;
   if (!navigator.mediaDevices?.getDisplayMedia) $('toggle-screen').hidden = true;
   $('toggle-record').hidden = !call.mayRecord;
 
-  press('toggle-audio', audio, 'mic', t(audio ? 'audio.on' : 'audio.off'), t(audio ? 'audio.on.action' : 'audio.off.action'));
-  press('toggle-video', video, 'camera', t('camera'), t(video ? 'camera.on.action' : 'camera.off.action'));
+  press('toggle-audio', shown.audio, 'mic', t(`audio.${shown.audio}`), t(`audio.${shown.audio}.action`));
+  press('toggle-video', shown.video, 'camera', t(shown.video === 'opening' ? 'camera.opening' : 'camera'), t(`camera.${shown.video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
 }
 
-function press(id, isOn, iconName, text, action) {
-  const button = $(id);
-  button.classList.toggle('off', !isOn);
+/// `state`: on, opening or off. Nothing is sent while a device opens.
+function press(id, state, iconName, text, action) {
+  const button = $(id), isOn = state === 'on';
+  button.classList.toggle('off', state === 'off');
+  button.classList.toggle('opening', state === 'opening');
+  button.setAttribute('aria-busy', String(state === 'opening'));
   button.setAttribute('aria-label', action);
   button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
   button.querySelector('span').textContent = text;

@@ -22,6 +22,11 @@ export function icon(name, meaning, isOff = false) {
   return svg;
 }
 
+/// Shows one of the page's parts: lobby, waiting, call or ended.
+export function show(part) {
+  for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== part;
+}
+
 let noticeTimer;
 
 /// Shows a sentence over the picture, for some seconds or (0) until the next one; null hides it. `action`: {text, act} of

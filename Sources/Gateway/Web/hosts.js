@@ -6,6 +6,7 @@ import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 /// What can be done to a participant, and when.
+/** @type {[string, (person: any) => boolean][]} */
 const ACTIONS = [
   ['mute', person => person.role !== 'viewer' && person.audio],
   ['askToUnmute', person => person.role !== 'viewer' && !person.audio],
@@ -79,6 +80,7 @@ function openPerson(call, id) {
 // ---- The room
 
 /// Shows what concerns moderators, and hides it from others.
+/** @param {import('./call.js').Call} call */
 export function showHosts(call) {
   $('open-room').hidden = !call.isModerator;
   if (!call.isModerator && $('room-menu').open) $('room-menu').close();

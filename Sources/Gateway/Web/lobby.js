@@ -1,18 +1,21 @@
 // The lobby: name, room, and a look at one's own camera and microphone.
 
 import * as address from '/assets/address.js';
+import { watchLevel } from '/assets/devices.js';
 import { fillPickers, remember, remembered } from '/assets/pickers.js';
 import { isToldOf, roomTyped, watchRoom } from '/assets/roominfo.js';
-import { watchLevel } from '/assets/tessera.js';
+import { Sending } from '/assets/sending.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
-export class Lobby {
-  /// `join` is called with a room, a name, a PIN, and whether the user was told that the room is recorded.
-  constructor(sending, join) {
+class Lobby {
+  /** @param {import('./sending.js').Sending} sending */
+  constructor(sending) {
     this.sending = sending;
-    this.join = join;
+    /// Called with a room, a name, a PIN, and whether the user was told that the room is recorded.
+    /** @type {(room: string, name: string, pin: string, isTold: boolean) => void} */
+    this.join = () => {};
     this.stopMeter = () => {};
     for (const id of ['camera', 'microphone']) $(id).onchange = () => { remember(id, $(id).value); this.preview(); };
     $('room').oninput = roomTyped;
@@ -46,12 +49,14 @@ export class Lobby {
     });
     $('preview').srcObject = sending.stream;
     $('preview-note').textContent = [...problems.map(explain), ...(sending.cameraTrack || problems.length ? [] : [t('camera.isOff')])].join(' ');
-    this.showLevel();
+    // Somebody may have joined before the devices were open.
+    if (!$('join').disabled) this.showLevel();
     await fillPickers($('camera'), $('microphone'), sending);
   }
 
   /// Something was plugged in or unplugged: a first camera or microphone is taken at once.
   async devicesChanged() {
+    if ($('lobby').hidden) return;
     const { cameraTrack, audioTrack } = this.sending;
     const isMissing = (track, id) => !track && $(id).value !== 'none';
     if (isMissing(cameraTrack, 'camera') || isMissing(audioTrack, 'microphone')) await this.preview();
@@ -98,3 +103,7 @@ export class Lobby {
     $('join-error').hidden = true;
   }
 }
+
+/// What the page sends, in the lobby and in all calls.
+export const sending = new Sending();
+export const lobby = new Lobby(sending);

@@ -1,16 +1,16 @@
-// The page: it shows the lobby, the call or the end, and binds the elements to what they do.
+// The page from the lobby on: it shows the call or the end, and binds the elements to what they do. `start.js` loads it.
 
 import * as address from '/assets/address.js';
 import { bindAvatar, sendAvatar } from '/assets/avatar.js';
 import { clearMessages } from '/assets/chat.js';
 import { askConsent } from '/assets/consent.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
-import { notice } from '/assets/elements.js';
+import { notice, show } from '/assets/elements.js';
 import { bindFiles } from '/assets/files.js';
 import { bindHosts } from '/assets/hosts.js';
 import { openLayouts } from '/assets/layouts.js';
 import { bindInvitation, showInvitation } from '/assets/invite.js';
-import { Lobby } from '/assets/lobby.js';
+import { lobby, sending } from '/assets/lobby.js';
 import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
 import { bindReactions } from '/assets/reactions.js';
@@ -21,21 +21,15 @@ import { showCall } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { followStreaming } from '/assets/streaming.js';
-import { Call, Sending } from '/assets/tessera.js';
+import { Call } from '/assets/tessera.js';
 import { bindPushToTalk, MutedSpeech } from '/assets/voice.js';
 import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
-import { explain, has, t, translate } from '/assets/words.js';
+import { explain, has, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-translate(document);
-document.body.classList.toggle('embedded', address.isEmbedded);
-const sending = new Sending();
-const lobby = new Lobby(sending, join);
-let call = null, shown = null;
-
-function show(page) {
-  for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== page;
-}
+/** @type {Call | null} */
+let call = null;
+let shown = null;
 
 function openLobby() {
   show('lobby');
@@ -45,11 +39,12 @@ function openLobby() {
 // ---- From the lobby to the end
 
 /// `isTold`: the user knows that the call is recorded or streamed.
-function join(room, name, pin, isTold) {
+export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
   followOrientation(call);
-  call.addEventListener('waiting', () => { show('waiting'); $('waiting-title').focus(); });
+  call.addEventListener('waiting', waiting);
+  call.addEventListener('admitted', () => show('call'));
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
@@ -60,6 +55,17 @@ function join(room, name, pin, isTold) {
   followStreaming(call);
   shown = showCall(call);
 }
+
+/// A moderator has to let the user in; also in the middle of a call, after the seat was lost.
+function waiting() {
+  closeDialogs();
+  notice(null);
+  show('waiting');
+  $('waiting-title').focus();
+}
+
+/// The question about a recording stays: it is about what is sent later.
+function closeDialogs() { document.querySelectorAll('dialog[open]:not(#consent)').forEach(dialog => dialog.close()); }
 
 function refused(problem) {
   if (problem.code === 'unauthorized') address.forgetToken();
@@ -161,4 +167,3 @@ addEventListener('keydown', event => {
 bindPushToTalk(sending, () => !$('call').hidden && !call.isViewer);
 // A press of the space bar speaks, and does not press again the button that was clicked last.
 document.querySelector('.bar').addEventListener('click', event => { if (event.detail) event.target.closest('[id^=toggle-]')?.blur(); });
-openLobby();

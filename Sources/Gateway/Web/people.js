@@ -5,6 +5,18 @@ export class People {
   constructor() {
     this.list = [];
     this.viewers = 0;
+    /// Who was in the room before a move, until all are back.
+    this.expected = new Set();
+  }
+
+  /// These people come back one by one, which is no news.
+  expect() { for (const { id } of this.list) this.expected.add(id); }
+
+  /// Who has come and gone since a list.
+  since(before) {
+    const left = before.filter(person => !this.find(person.id));
+    const joined = this.list.filter(({ id }) => !before.some(person => person.id === id) && !this.expected.delete(id));
+    return { joined, left };
   }
 
   /// Takes the whole list of `joined` and `participants`.

@@ -1,6 +1,6 @@
 // The choice of devices: the lists of the lobby and of the call, and what is remembered.
 
-import { listDevices } from '/assets/tessera.js';
+import { listDevices } from '/assets/devices.js';
 import { t } from '/assets/words.js';
 
 export const remembered = key => localStorage.getItem(`tessera.${key}`) ?? '';

@@ -20,6 +20,7 @@ export function parse(text, base) {
   const segments = [];
   let number = 0, header = null, isEnded = false;
   const open = () => ({ number: number++, header, parts: [] });
+  /** @type {any} */
   let next = null;
   const current = () => (next ??= open());
   for (const line of lines) {
@@ -46,8 +47,8 @@ export function parse(text, base) {
 
 /// `refused` of a request: {status, code, message}.
 class Refused extends Error {
-  constructor(status, { code, message } = {}) {
-    super(message ?? `HTTP ${status}`);
+  constructor(status, { code = '', message = `HTTP ${status}` } = {}) {
+    super(message);
     Object.assign(this, { status, code });
   }
 }
@@ -158,8 +159,8 @@ export class Player extends EventTarget {
   /// The part to begin with: the newest that needs no other and has media for the delay behind it.
   start(segments) {
     let behind = 0, found = null;
-    for (const segment of segments.toReversed()) {
-      for (const [part, { isIndependent, duration }] of [...segment.parts.entries()].toReversed()) {
+    for (const segment of [...segments].reverse()) {
+      for (const [part, { isIndependent, duration }] of [...segment.parts.entries()].reverse()) {
         behind += duration;
         if (isIndependent) found = { number: segment.number, part };
         if (found && behind >= DELAY) return found;

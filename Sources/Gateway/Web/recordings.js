@@ -147,7 +147,7 @@ function row(entry) {
   const select = element('select', { hidden: parts(entry) === 1 });
   select.setAttribute('aria-label', t('record.part.which', about));
   // More parts than anyone chooses from are read one after the other by the player.
-  for (let part = 1; part <= Math.min(parts(entry), 200); part += 1) select.append(new Option(t('record.part', { part }), part));
+  for (let part = 1; part <= Math.min(parts(entry), 200); part += 1) select.append(new Option(t('record.part', { part }), String(part)));
   const button = element('button', { type: 'button', textContent: t('record.watch') });
   button.setAttribute('aria-label', t('record.watch.which', about));
   button.onclick = () => watch(entry, Number(select.value));

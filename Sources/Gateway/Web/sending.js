@@ -1,6 +1,8 @@
-// What the user sends: microphone and camera, and beside them a screen.
+// What the user sends: microphone and camera, and beside them a screen. `SendingState` decides; this opens the devices, and
+// gives their tracks to the call's connection.
 
 import { openDevices } from './devices.js';
+import { DEVICES, SendingState } from './sending-state.js';
 import { TabSound } from './sound.js';
 
 // Larger screens are scaled down, since no picture of a room shows more of them. Their frames are few and sharp.
@@ -11,180 +13,195 @@ const SCREEN = { frameRate: { max: 15 }, width: { max: 1920 }, height: { max: 10
 export class Sending extends EventTarget {
   constructor() {
     super();
+    /// The tracks of the open devices.
     this.stream = new MediaStream();
-    [this.audio, this.video, this.hand] = [true, true, false];
-    /// The ids of the wanted devices; '': any, 'none': none.
-    this.wanted = { camera: '', microphone: '' };
-    /// What `release` sends again, {audio, video}; null: nothing is held back.
-    this.held = null;
+    this.state = new SendingState();
+    this.hand = false;
     /// The track of the shared screen.
+    /** @type {MediaStreamTrack | null} */
     this.screen = null;
     /// The sound of the shared tab; null where there is none.
+    /** @type {TabSound | null} */
     this.sound = null;
-    /// The call's connection, which takes the tracks; null before and after a call.
+    /// The call's connection, which carries the tracks; null before and after a call, and while the user waits to be let in.
+    /** @type {import('./connection.js').Connection | null} */
     this.connection = null;
+    /// Which camera of a phone: user or environment.
+    this.facing = null;
   }
+
+  /// Whether microphone and camera are sent; false too while they open, and while nothing may be sent.
+  get audio() { return this.state.isSent('audio'); }
+  get video() { return this.state.isSent('video'); }
+  /// The same for the buttons: on, opening or off.
+  get shown() { return { audio: this.state.shown('audio'), video: this.state.shown('video') }; }
+  get isHeld() { return this.state.isHeld; }
 
   get audioTrack() { return this.stream.getAudioTracks()[0] ?? null; }
   get cameraTrack() { return this.stream.getVideoTracks()[0] ?? null; }
-  /// What the audio section carries.
-  get sentAudio() { return this.sound?.track ?? this.audioTrack; }
+  /// What the sections of the connection carry. The microphone is mixed with the sound of the shared tab.
+  get sentAudio() { return this.sound?.track ?? (this.state.isCarried('audio') ? this.audioTrack : null); }
+  get sentVideo() { return this.state.isCarried('video') ? this.cameraTrack : null; }
 
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
+  // ---- The way in and out
+
   /// Closes the open devices and opens these. Returns the problem of each one that does not open.
   async open(devices) {
-    this.stopDevices();
-    this.wanted = { ...this.wanted, ...devices };
-    const opened = await openDevices(devices);
-    this.stream = opened.stream;
-    this.stream.getTracks().forEach(track => this.watch(track));
-    return opened.problems;
+    this.stream.getTracks().forEach(track => this.remove(track.kind));
+    this.stream = new MediaStream();
+    const problems = await this.act(this.state.open(devices));
+    // That no device can be opened is one problem.
+    return problems.filter(({ code }, index) => code !== 'insecure' || index === 0);
   }
 
-  /// At the start of a call everything is sent that is open.
-  start() {
-    this.audio = Boolean(this.audioTrack);
-    this.video = Boolean(this.cameraTrack);
+  /// At the start of a call everything is sent that is open, or will be.
+  start() { this.state.join(); }
+
+  /// The server has not let the user in.
+  async refused() {
+    this.state.refused();
+    await this.act([]);
+  }
+
+  /// A moderator has to let the user in: nothing is sent until then.
+  async wait() {
+    this.state.wait();
+    this.connection = null;
+    await this.act([]);
+  }
+
+  /// The user is in the room. `connect` makes the connection, with what is to be sent.
+  enter({ isHeld = false, isAudience = false } = {}) {
+    this.state.enter();
+    if (isHeld) this.state.hold();
+    return this.sit(isAudience);
+  }
+
+  /// The user comes into the audience, or leaves it.
+  async sit(isAudience) {
+    const actions = this.state.sit(isAudience);
+    await Promise.all([this.act(actions), isAudience ? this.stopScreen() : null]);
   }
 
   /// Sends silence and black pictures until `release`.
   hold() {
-    this.held = { audio: this.audio, video: this.video };
-    [this.audio, this.video] = [false, false];
-    this.stream.getTracks().forEach(track => { track.enabled = false; });
-    this.emit('changed');
+    this.state.hold();
+    return this.act([]);
   }
 
   /// Sends what was held back, or turns it off.
-  async release(sends) {
-    const { held } = this;
-    this.held = null;
-    if (!held || !this.connection) return;
-    if (sends) {
-      ({ audio: this.audio, video: this.video } = held);
-      this.stream.getAudioTracks().forEach(track => { track.enabled = this.audio; });
-      this.stream.getVideoTracks().forEach(track => { track.enabled = true; });
-    } else {
-      this.remove('video');
-      await this.connection.sendVideo(null);
-    }
-    this.emit('changed');
-  }
-
-  /// Ends everything that is sent.
-  stop() {
-    this.held = null;
-    this.connection = null;
-    this.endScreen();
-    this.stopDevices();
-  }
-
-  stopDevices() { this.stream.getTracks().forEach(track => track.stop()); }
+  release(sends) { return this.act(this.state.release(sends)); }
 
   /// Closes the devices and ends the screen. `setAudio` and `toggleVideo` open the devices again.
   async close() {
     if (this.screen) await this.stopScreen();
-    this.stopDevices();
-    this.stream = new MediaStream();
-    this.audio = this.video = false;
-    await this.connection?.sendAudio(null);
-    await this.connection?.sendVideo(null);
-    this.emit('changed');
+    await this.act(this.state.close());
   }
 
-  /// A device that is unplugged ends its track.
-  watch(track) {
-    track.onended = () => {
-      if (!this.stream.getTracks().includes(track)) return;
-      this.stream.removeTrack(track);
-      this[track.kind] = false;
-      if (!this.connection) return;
-      if (track.kind === 'audio') this.sendMicrophone(null);
-      else this.connection.sendVideo(null);
-      this.emit('problem', { code: 'gone', device: track.kind === 'audio' ? 'microphone' : 'camera' });
-      this.emit('changed');
-    };
+  /// Ends everything that is sent.
+  stop() {
+    this.connection = null;
+    this.endScreen();
+    this.act(this.state.leave());
   }
 
-  add(track) {
-    this.watch(track);
-    this.stream.addTrack(track);
+  // ---- Microphone and camera
+
+  toggleAudio() { return this.act(this.state.toggle('audio')); }
+  setAudio(isOn) { return this.act(this.state.want('audio', isOn)); }
+  setVideo(isOn) { return this.act(this.state.want('video', isOn)); }
+  toggleVideo() { return this.act(this.state.toggle('video')); }
+
+  /// Changes between the cameras of the front and the back.
+  flipCamera() {
+    this.facing = (this.facing ?? this.cameraTrack?.getSettings().facingMode) === 'environment' ? 'user' : 'environment';
+    return this.act(this.state.flip(this.facing));
   }
 
-  /// Stops and removes the tracks of a kind. The camera's light goes off only when its track is stopped.
-  remove(kind) {
-    this.stream.getTracks().filter(track => track.kind === kind).forEach(track => { track.stop(); this.stream.removeTrack(track); });
-  }
-
-  toggleAudio() { return this.setAudio(!this.audio); }
-
-  async setAudio(isOn) {
-    if (this.held && !isOn) this.held.audio = false;
-    if (this.held || isOn === this.audio) return;
-    if (isOn && !this.audioTrack) {
-      const opened = await openDevices({ camera: 'none', microphone: '' });
-      const track = opened.stream.getAudioTracks()[0];
-      if (!track) return this.emit('problem', opened.problems[0]);
-      this.add(track);
-      await this.sendMicrophone(track);
-    }
-    this.audio = isOn;
-    this.stream.getAudioTracks().forEach(track => { track.enabled = this.audio; });
-    this.emit('changed');
-  }
-
-  async toggleVideo() {
-    if (this.held) return;
-    if (this.video) {
-      this.remove('video');
-      this.video = false;
-      await this.connection.sendVideo(null);
-    } else {
-      const opened = await openDevices({ microphone: 'none', camera: this.wanted.camera === 'none' ? '' : this.wanted.camera });
-      const track = opened.stream.getVideoTracks()[0];
-      if (!track) return this.emit('problem', opened.problems[0]);
-      this.add(track);
-      this.video = true;
-      await this.connection.sendVideo(track);
-    }
-    this.emit('changed');
-  }
+  /// Replaces the device of a kind ('audio' or 'video') by the one with this id; 'none': by nothing.
+  switchDevice(kind, id) { return this.act(this.state.choose(kind, id)); }
 
   toggleHand() {
     this.hand = !this.hand;
     this.emit('changed');
   }
 
-  /// The microphone is mixed with the sound of the shared tab.
-  async sendMicrophone(track) {
-    this.sound?.setMicrophone(track);
-    await this.connection.sendAudio(this.sound?.track ?? track);
+  /// Does what the state asks for, and what follows from it; devices are opened one after the other, since each may ask the
+  /// user. Returns the problems of those that do not open.
+  /** @param {import('./sending-state.js').Action[]} actions @returns {Promise<import('./sending-state.js').Problem[]>} */
+  async act(actions, track = null) {
+    const problems = [];
+    const openings = [];
+    for (const action of actions) {
+      if (action.type === 'open') openings.push(action);
+      else if (action.type === 'take') this.take(track);
+      else if (action.type === 'drop') track?.stop();
+      else if (action.type === 'stop') this.remove(action.kind);
+      else this.emit('problem', action.problem);
+    }
+    const following = this.follow();
+    for (const { kind, attempt, id, facing } of openings) {
+      // Another choice may have come meanwhile.
+      if (!this.state.isOpening(kind, attempt)) continue;
+      const opened = await openDevices({ camera: 'none', microphone: 'none', facing, [DEVICES[kind]]: id });
+      const [track] = opened.stream.getTracks();
+      problems.push(...opened.problems);
+      const problem = opened.problems[0] ?? { code: 'failed', device: DEVICES[kind] };
+      await this.act(track ? this.state.opened(kind, attempt) : this.state.failed(kind, attempt, problem), track);
+    }
+    await following;
+    return problems;
   }
+
+  /// Tracks and connection become what the state says, and everybody is told.
+  async follow() {
+    for (const track of this.stream.getTracks()) track.enabled = this.state.isEnabled(/** @type {'audio' | 'video'} */ (track.kind));
+    const { connection, sentVideo, sentAudio } = this;
+    if (this.sound) this.sound.setMicrophone(this.state.isCarried('audio') ? this.audioTrack : null);
+    const changes = connection ? [connection.sendAudio(sentAudio), connection.sendVideo(sentVideo)] : [];
+    // At once: a track waits for its turn behind an offer.
+    this.emit('changed');
+    // Of a connection that has ended meanwhile.
+    await Promise.all(changes).catch(error => { if (connection === this.connection) throw error; });
+  }
+
+  /** @param {MediaStreamTrack} track */
+  take(track) {
+    this.remove(track.kind);
+    // A device that is unplugged ends its track.
+    track.onended = () => { if (this.stream.getTracks().includes(track)) this.act(this.state.ended(/** @type {'audio' | 'video'} */ (track.kind))); };
+    this.stream.addTrack(track);
+  }
+
+  /// The camera's light goes off only when its track is stopped.
+  remove(kind) {
+    this.stream.getTracks().filter(track => track.kind === kind).forEach(track => { track.stop(); this.stream.removeTrack(track); });
+  }
+
+  // ---- The screen
 
   async toggleScreen() {
     if (this.screen) return this.stopScreen();
     let shared;
     try {
       // Without the sound of the whole system, in which the others would hear themselves.
-      shared = await navigator.mediaDevices.getDisplayMedia({ video: SCREEN, audio: true, systemAudio: 'exclude' });
+      shared = await navigator.mediaDevices.getDisplayMedia(/** @type {any} */ ({ video: SCREEN, audio: true, systemAudio: 'exclude' }));
     } catch (error) {
       if (error.name !== 'NotAllowedError') this.emit('problem', { code: 'screen', message: error.message });
       return;
     }
-    // Somebody may have left the call while the browser asked.
-    if (!this.connection) return shared.getTracks().forEach(track => track.stop());
+    // Somebody may have left the call or the stage while the browser asked.
+    if (!this.connection || this.state.isAudience || this.screen) return shared.getTracks().forEach(track => track.stop());
     this.screen = shared.getVideoTracks()[0];
     this.screen.contentHint = 'detail';
     this.screen.onended = () => this.stopScreen();
     const [sound] = shared.getAudioTracks();
-    if (sound) {
-      this.sound = new TabSound(sound);
-      await this.sendMicrophone(this.audioTrack);
-    }
+    if (sound) this.sound = new TabSound(sound);
     await this.connection.sendScreen(this.screen);
     this.emit('sharing', true);
-    this.emit('changed');
+    await this.follow();
   }
 
   async stopScreen() {
@@ -192,44 +209,12 @@ export class Sending extends EventTarget {
     this.endScreen();
     this.emit('sharing', false);
     await this.connection?.sendScreen(null);
-    await this.connection?.sendAudio(this.audioTrack);
-    this.emit('changed');
+    await this.follow();
   }
 
   endScreen() {
     this.screen?.stop();
     this.sound?.close();
     this.screen = this.sound = null;
-  }
-
-  /// Changes between the cameras of the front and the back.
-  async flipCamera() {
-    this.facing = (this.facing ?? this.cameraTrack?.getSettings().facingMode) === 'environment' ? 'user' : 'environment';
-    // Many phones open one camera at a time.
-    this.remove('video');
-    const opened = await openDevices({ microphone: 'none', facing: this.facing });
-    const track = opened.stream.getVideoTracks()[0] ?? null;
-    if (track) this.add(track);
-    this.video = Boolean(track);
-    await this.connection?.sendVideo(track);
-    if (!track) this.emit('problem', opened.problems[0]);
-    this.emit('changed');
-  }
-
-  /// Replaces the device of a kind ('audio' or 'video') during a call by the one with this id; 'none': by nothing.
-  async switchDevice(kind, id) {
-    this.wanted[kind === 'video' ? 'camera' : 'microphone'] = id;
-    const opened = await openDevices(kind === 'video' ? { camera: id, microphone: 'none' } : { microphone: id, camera: 'none' });
-    const track = opened.stream.getTracks()[0] ?? null;
-    if (!track && id !== 'none') return this.emit('problem', opened.problems[0]);
-    // Who is muted stays so with another microphone.
-    const isMuted = kind === 'audio' && !this.audio && Boolean(this.audioTrack);
-    this.remove(kind);
-    if (track) this.add(track);
-    this[kind] = Boolean(track) && !isMuted;
-    if (track) track.enabled = this[kind];
-    if (kind === 'audio') await this.sendMicrophone(track);
-    else await this.connection.sendVideo(track);
-    this.emit('changed');
   }
 }

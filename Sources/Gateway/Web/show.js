@@ -18,6 +18,7 @@ import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
+/** @param {import('./call.js').Call} call */
 export function showCall(call) {
   const on = (types, handler) => types.split(' ').forEach(type => call.addEventListener(type, ({ detail }) => handler(detail)));
   const names = () => showNames(call.tiles, call.people, $('mix'));

@@ -7,13 +7,15 @@ export class TabSound {
     this.context = new AudioContext();
     this.output = this.context.createMediaStreamDestination();
     this.context.createMediaStreamSource(new MediaStream([track])).connect(this.output);
-    this.microphone = null;
+    this.microphone = this.microphoneTrack = null;
   }
 
   /// What is sent: the tab, and the microphone where there is one.
   get track() { return this.output.stream.getAudioTracks()[0]; }
 
   setMicrophone(track) {
+    if (track === this.microphoneTrack) return;
+    this.microphoneTrack = track;
     this.microphone?.disconnect();
     this.microphone = track ? this.context.createMediaStreamSource(new MediaStream([track])) : null;
     this.microphone?.connect(this.output);

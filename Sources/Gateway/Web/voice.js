@@ -9,6 +9,7 @@ const LOUD = 0.12, LOUD_TIMES = 4, PAUSE = 20_000;
 
 /// Tells who speaks while muted. A muted track is silent, so a copy of it is measured, which goes nowhere else.
 export class MutedSpeech {
+  /** @param {import('./sending.js').Sending} sending */
   constructor(sending) {
     this.sending = sending;
     this.told = -Infinity;
@@ -45,6 +46,7 @@ export class MutedSpeech {
 }
 
 /// Who is muted speaks as long as the space bar is held.
+/** @param {import('./sending.js').Sending} sending @param {() => boolean} isInCall */
 export function bindPushToTalk(sending, isInCall) {
   let isHeld = false;
   const release = () => {
@@ -54,7 +56,7 @@ export function bindPushToTalk(sending, isInCall) {
   addEventListener('keydown', event => {
     if (event.key !== ' ' || !isInCall() || event.target.closest?.('button, input, select, textarea, a, dialog, [role=tab]')) return;
     event.preventDefault();
-    if (event.repeat || isHeld || sending.audio) return;
+    if (event.repeat || isHeld || sending.shown.audio !== 'off') return;
     isHeld = true;
     sending.setAudio(true);
   });

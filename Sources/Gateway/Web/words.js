@@ -1,11 +1,17 @@
 // The words of the page, in the language of the browser: one file for each, words.LANGUAGE.json.
 
-const LANGUAGES = ['en', 'de'];
+// Each import is the address of the file.
+import de from './words.de.json';
+import en from './words.en.json';
+
+const FILES = { en, de };
 const wanted = [new URLSearchParams(location.search).get('lang'), ...navigator.languages];
 
-export const language = wanted.map(tag => tag?.toLowerCase().split('-')[0]).find(tag => LANGUAGES.includes(tag)) ?? 'en';
+export const language = wanted.map(tag => tag?.toLowerCase().split('-')[0]).find(tag => Object.hasOwn(FILES, tag)) ?? 'en';
 
-const words = await fetch(`/assets/words.${language}.json`).then(response => response.json());
+const answer = await fetch(FILES[language]);
+if (!answer.ok) window.tesseraReload();
+const words = await answer.json();
 const plural = new Intl.PluralRules(language);
 
 /// The words for a key, with {name} replaced by `values.name`. `values.count` chooses KEY.one or KEY.other.
@@ -18,6 +24,7 @@ export function t(key, values = {}) {
 export const has = key => key in words;
 
 /// A sentence for a problem of the call: {code, device, message}.
+/** @param {{ code: string, device?: string, message?: string }} problem */
 export function explain({ code, device, message }) {
   const key = [`problem.${code}.${device}`, `problem.${code}`].find(has);
   return key ? t(key, { message }) : t('problem.other', { message: message ?? code });

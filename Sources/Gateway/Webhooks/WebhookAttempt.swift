@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// A request to a webhook, signed for this attempt (Standard Webhooks 1.0, "Webhook headers").
@@ -18,9 +18,9 @@ struct WebhookAttempt: Sendable, Equatable {
         self.id = id
         self.body = body
         timestamp = wall / 1000
-        let signed = Data("\(id).\(timestamp).".utf8) + body
+        let signed = Array("\(id).\(timestamp).".utf8) + body
         signature = webhook.secrets.map { secret in
-            let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: secret.key))
+            let code = HashFunction.sha256.authenticationCode(signed, key: Array(secret.key))
             return "v1," + Data(code).base64EncodedString()
         }.joined(separator: " ")
     }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// The folder of the queues: a file for each webhook, named by the digest of its URL, and a lock, so that no two servers
@@ -35,7 +35,8 @@ final class WebhookFolder {
     private static let suffix = ".queue"
 
     private static func name(of webhook: Webhook) -> String {
-        SHA256.hash(data: Data(webhook.url.utf8)).prefix(8).map { String(format: "%02x", $0) }.joined() + suffix
+        HashFunction.sha256.digest(Array(webhook.url.utf8)).prefix(8).map { String(format: "%02x", $0) }.joined()
+            + suffix
     }
 
     /// The files with events of webhooks that the settings do not have any more.

@@ -2,14 +2,14 @@ import Codecs
 import Glibc
 
 /// The audio of one participant in one tick.
-public struct AudioMixInput {
-    public var id: String
+package struct AudioMixInput {
+    package var id: String
     /// `AudioMixer.samplesPerTick` samples, mono, 48 kHz, ±1; missing ones at the end count as silence.
-    public var samples: UnsafeBufferPointer<Float>
+    package var samples: UnsafeBufferPointer<Float>
     /// The volume that a moderator or the server set: 1 leaves the level as it is, 0 is muted.
-    public var gain: Float
+    package var gain: Float
 
-    public init(id: String, samples: UnsafeBufferPointer<Float>, gain: Float = 1) {
+    package init(id: String, samples: UnsafeBufferPointer<Float>, gain: Float = 1) {
         self.id = id
         self.samples = samples
         self.gain = gain
@@ -17,18 +17,18 @@ public struct AudioMixInput {
 }
 
 /// Which participants are heard at once.
-public struct AudioMixerConfiguration: Hashable, Sendable {
+package struct AudioMixerConfiguration: Hashable, Sendable {
     /// How many participants are heard at once, the loudest first: more would only add their noise.
-    public var maxSpeakers = 6
+    package var maxSpeakers = 6
     /// The lowest level that is mixed, in dBov. A quieter participant needs no encode of their own.
-    public var threshold = -65.0
+    package var threshold = -65.0
     /// How long a participant stays in the mix after they were last heard, in ticks of 20 ms (600 ms), so that the ends
     /// of words and short pauses are not cut.
-    public var holdTicks = 30
+    package var holdTicks = 30
     /// How much louder than the participant that they replace another one must be, in dB.
-    public var replacementMargin = 6.0
+    package var replacementMargin = 6.0
 
-    public init() {}
+    package init() {}
 }
 
 /// Mixes the audio of a room: one sum of all contributors, and a mix-minus for each of them. 48 kHz, mono, 20 ms per
@@ -38,28 +38,28 @@ public struct AudioMixerConfiguration: Hashable, Sendable {
 /// the `contributors` need an encode each. Every change of volume or membership is ramped over a tick, and every output
 /// has a limiter whose gain continues from tick to tick, so no output clips or clicks. The limiters' look-ahead delays
 /// all outputs by 2.5 ms. The mixer allocates only when the contributors change, and 4 kB a tick while it makes `outgoing`.
-public final class AudioMixer {
-    public static let sampleRate = 48_000
-    public static let samplesPerTick = 960
+package final class AudioMixer {
+    package static let sampleRate = 48_000
+    package static let samplesPerTick = 960
 
-    public let configuration: AudioMixerConfiguration
+    package let configuration: AudioMixerConfiguration
 
     /// The participants in the mix of this tick, for whom `mix(without:)` differs from `full`.
-    public private(set) var contributors: [String] = []
+    package private(set) var contributors: [String] = []
     /// The sum of all contributors, for participants who are not in the mix.
-    public private(set) var full: [Float]
+    package private(set) var full: [Float]
     /// The level of every input of this tick in dBov, after its gain, for `SpeakerDetector` and level displays.
-    public private(set) var levels: [String: Double] = [:]
+    package private(set) var levels: [String: Double] = [:]
 
     /// The participants who are not in `outgoing`.
-    public var leftOut: Set<String> = []
+    package var leftOut: Set<String> = []
     /// Whether somebody takes `outgoing`.
-    public var mixesOutgoing = false
+    package var mixesOutgoing = false
     /// Whether `outgoing` is a mix of its own: while somebody is left out, and for two ticks more, in which a voice
     /// comes back by a ramp, and the limiter of `full` still holds back audio of who was left out.
-    public var hasOutgoing: Bool { outgoingMix != nil }
+    package var hasOutgoing: Bool { outgoingMix != nil }
     /// The sum of the contributors who are not left out, for recordings and streams.
-    public var outgoing: [Float] { outgoingMix?.samples ?? full }
+    package var outgoing: [Float] { outgoingMix?.samples ?? full }
 
     private struct Voice {
         var appliedGain: Float = 0
@@ -87,7 +87,7 @@ public final class AudioMixer {
     private var wasLeftOut: Set<String> = []
     private var outgoingTicks = 0
 
-    public init(configuration: AudioMixerConfiguration = AudioMixerConfiguration()) {
+    package init(configuration: AudioMixerConfiguration = AudioMixerConfiguration()) {
         self.configuration = configuration
         full = [Float](repeating: 0, count: Self.samplesPerTick)
     }
@@ -95,7 +95,7 @@ public final class AudioMixer {
     /// Mixes one tick. To be called once per tick, even without inputs, because the limiters hold back samples.
     ///
     /// A participant without an input has left or is silent. An id that occurs twice counts once.
-    public func mix(_ inputs: [AudioMixInput]) {
+    package func mix(_ inputs: [AudioMixInput]) {
         rate(inputs)
         let chosen = choose()
         for index in sum.indices { sum[index] = 0 }
@@ -178,10 +178,10 @@ public final class AudioMixer {
     private static func ramp(_ index: Int) -> Float { Float(index + 1) / Float(samplesPerTick) }
 
     /// The output of this tick for one participant: the sum of all other contributors.
-    public func mix(without id: String) -> [Float] { outputs[id]?.samples ?? full }
+    package func mix(without id: String) -> [Float] { outputs[id]?.samples ?? full }
 
     /// The limiter's gain of a participant's output (1: not limited), for tests and statistics.
-    public func limiterGain(without id: String) -> Float { outputs[id]?.limiter.gain ?? fullLimiter.gain }
+    package func limiterGain(without id: String) -> Float { outputs[id]?.limiter.gain ?? fullLimiter.gain }
 
     // MARK: The choice of contributors
 

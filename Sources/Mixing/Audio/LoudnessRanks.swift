@@ -1,10 +1,10 @@
-public import Basics
+package import Basics
 
 /// The participants of a room by their loudness of the last seconds, the loudest first.
 ///
 /// A value; time is an argument. The order changes every three seconds at most, and one participant overtakes another
 /// only when it is clearly louder, so that a layout that follows it stays calm.
-public struct LoudnessRanks: Sendable {
+package struct LoudnessRanks: Sendable {
     /// The time between two changes of the order.
     static let period = Duration.seconds(3)
     /// How much louder than the one before it a participant must be to overtake it, in dB.
@@ -15,17 +15,17 @@ public struct LoudnessRanks: Sendable {
     private static let rise = 2.0
 
     /// All participants who ever spoke, the loudest first.
-    public private(set) var order: [String] = []
+    package private(set) var order: [String] = []
     private var loudness: [String: Double] = [:]
     private var lastUpdate: Instant?
     private var lastChange: Instant?
 
-    public init() {}
+    package init() {}
 
     /// Takes the levels (dBov) of all participants at one audio tick; a participant without a level has left.
     ///
     /// - Parameter speaking: the participants whose level is that of speech.
-    public mutating func update(levels: [String: Double], speaking: Set<String>, at now: Instant) {
+    package mutating func update(levels: [String: Double], speaking: Set<String>, at now: Instant) {
         let seconds = lastUpdate.map { Double(max(0, min((now - $0).nanoseconds, 200_000_000))) / 1e9 } ?? 0.02
         lastUpdate = now
         loudness = loudness.filter { levels[$0.key] != nil }

@@ -1,38 +1,38 @@
-public import Basics
+package import Basics
 import Codecs
 
 /// The thresholds for speech, and how soon the active speaker changes.
-public struct SpeakerDetectorConfiguration: Hashable, Sendable {
+package struct SpeakerDetectorConfiguration: Hashable, Sendable {
     /// The lowest level of speech in dBov, however low the noise is.
-    public var quietestSpeech = -50.0
+    package var quietestSpeech = -50.0
     /// How far speech exceeds the sender's own noise, in dB.
-    public var aboveNoise = 9.0
+    package var aboveNoise = 9.0
     /// How fast the noise estimate rises, in dB/s: gaps in speech bring it down again, while a fan has none.
-    public var noiseRise = 2.5
+    package var noiseRise = 2.5
     /// How much speech makes a participant count as speaking: a cough or a keystroke is shorter.
-    public var attack = Duration.milliseconds(240)
+    package var attack = Duration.milliseconds(240)
     /// How much silence makes a participant count as silent: pauses between words are shorter.
-    public var release = Duration.milliseconds(700)
+    package var release = Duration.milliseconds(700)
     /// The minimum time before the active speaker changes again.
-    public var hold = Duration.milliseconds(1500)
+    package var hold = Duration.milliseconds(1500)
     /// How much louder than the speaking active speaker an interrupting participant must be, in dB.
-    public var interruption = 6.0
+    package var interruption = 6.0
 
-    public init() {}
+    package init() {}
 }
 
 /// Detects who speaks from the levels of all participants, with enough inertia that the layout stays calm.
 ///
 /// A value; time is an argument. `active` changes to a speaking participant when the active one is silent or clearly
 /// quieter. It stays when nobody speaks, and becomes nil only when the active participant leaves.
-public struct SpeakerDetector: Sendable {
-    public let configuration: SpeakerDetectorConfiguration
+package struct SpeakerDetector: Sendable {
+    package let configuration: SpeakerDetectorConfiguration
     /// The active speaker, who has the large tile.
-    public private(set) var active: String?
+    package private(set) var active: String?
     /// All participants who speak now, whose tiles have a border.
-    public private(set) var speaking: Set<String> = []
+    package private(set) var speaking: Set<String> = []
     /// All participants who were ever active, the latest first; the index is `LayoutMember.speakerRank`.
-    public private(set) var ranks: [String] = []
+    package private(set) var ranks: [String] = []
 
     private struct Participant {
         var noise: Double
@@ -47,14 +47,14 @@ public struct SpeakerDetector: Sendable {
     private var activeSince = Instant.distantPast
     private var lastUpdate: Instant?
 
-    public init(configuration: SpeakerDetectorConfiguration = SpeakerDetectorConfiguration()) {
+    package init(configuration: SpeakerDetectorConfiguration = SpeakerDetectorConfiguration()) {
         self.configuration = configuration
     }
 
     /// Takes the levels (dBov) of all participants at one audio tick, muted ones as silence; a participant without a
     /// level has left. Returns the active speaker.
     @discardableResult
-    public mutating func update(levels: [String: Double], at now: Instant) -> String? {
+    package mutating func update(levels: [String: Double], at now: Instant) -> String? {
         let elapsed = lastUpdate.map { max(0, min((now - $0).nanoseconds, 200_000_000)) } ?? 20_000_000
         lastUpdate = now
         participants = participants.filter { levels[$0.key] != nil }

@@ -1,25 +1,25 @@
 import Glibc
 
 /// The level to which voices are brought, and how fast.
-public struct VoiceLevellerConfiguration: Hashable, Sendable {
+package struct VoiceLevellerConfiguration: Hashable, Sendable {
     /// The common loudness of all voices, in LUFS (the programme loudness of EBU R 128).
-    public var target = -23.0
+    package var target = -23.0
     /// The most that a voice is raised or lowered, in dB.
-    public var range = 12.0
+    package var range = 12.0
     /// Audio below this is silence, in LUFS: it is not measured and not raised.
-    public var gate = -50.0
+    package var gate = -50.0
     /// Audio that is this much quieter than the voice is a pause, in LU (BS.1770 has 10 for programmes; the ends of
     /// words are quieter).
-    public var relativeGate = 15.0
+    package var relativeGate = 15.0
     /// How long the voice is measured, in ticks of speech (3 s, the short-term window of EBU R 128).
-    public var window = 150
+    package var window = 150
     /// The change of the gain in dB/s, while a new voice is measured for the first time and afterwards.
-    public var firstRate = 6.0
-    public var rate = 2.0
+    package var firstRate = 6.0
+    package var rate = 2.0
     /// How long a raised voice stays raised in a pause, in ticks: the pauses between words are shorter (700 ms).
-    public var hold = 35
+    package var hold = 35
 
-    public init() {}
+    package init() {}
 }
 
 /// Brings one participant's voice to the common loudness, so that a whisper and a shout are heard alike.
@@ -28,14 +28,14 @@ public struct VoiceLevellerConfiguration: Hashable, Sendable {
 /// Annex 1 (K-weighted mean square with an absolute and a relative gate), over the last seconds of speech. The gain
 /// follows slowly, changes in speech only, and is linear within a tick. In a longer pause a raised voice returns to its
 /// own level, so that the noise of a quiet room is not raised; it is raised again with the first tick of speech.
-public struct VoiceLeveller: Sendable {
-    public let configuration: VoiceLevellerConfiguration
+package struct VoiceLeveller: Sendable {
+    package let configuration: VoiceLevellerConfiguration
     /// The gain of the voice in dB.
-    public private(set) var gain = 0.0 { didSet { if gain != oldValue { factor = Float(pow(10, gain / 20)) } } }
+    package private(set) var gain = 0.0 { didSet { if gain != oldValue { factor = Float(pow(10, gain / 20)) } } }
     /// The same as a factor of the samples.
-    public private(set) var factor: Float = 1
+    package private(set) var factor: Float = 1
     /// The loudness of the last seconds of speech in LUFS, before the gain; nil before the first speech.
-    public var loudness: Double? { ticks > 0 ? Self.loudness(ofMeanSquare: meanSquare) : nil }
+    package var loudness: Double? { ticks > 0 ? Self.loudness(ofMeanSquare: meanSquare) : nil }
 
     private var weighting = KWeighting()
     /// The mean of the squares of the K-weighted samples in the ticks of speech.
@@ -47,12 +47,12 @@ public struct VoiceLeveller: Sendable {
     /// The factor at the end of the last tick.
     private var applied: Float = 1
 
-    public init(configuration: VoiceLevellerConfiguration = VoiceLevellerConfiguration()) {
+    package init(configuration: VoiceLevellerConfiguration = VoiceLevellerConfiguration()) {
         self.configuration = configuration
     }
 
     /// Measures one tick and applies the gain to it.
-    public mutating func process(_ samples: UnsafeMutableBufferPointer<Float>) {
+    package mutating func process(_ samples: UnsafeMutableBufferPointer<Float>) {
         guard !samples.isEmpty else { return }
         measure(Self.finite(weighting.meanSquare(samples)))
         // Without speech the level of the room stays as it is.
@@ -63,7 +63,7 @@ public struct VoiceLeveller: Sendable {
     }
 
     /// Counts a tick of digital silence, which needs no gain.
-    public mutating func skip() {
+    package mutating func skip() {
         weighting = KWeighting()
         pause = min(pause + 1, Int.max / 2)
     }

@@ -1,8 +1,8 @@
 /// An opaque colour, convertible to the canvas's colour space (BT.601, limited range, as WebRTC peers expect).
-public struct Colour: Hashable, Sendable {
-    public var red, green, blue: UInt8
+package struct Colour: Hashable, Sendable {
+    package var red, green, blue: UInt8
 
-    public init(red: UInt8, green: UInt8, blue: UInt8) {
+    package init(red: UInt8, green: UInt8, blue: UInt8) {
         self.red = red
         self.green = green
         self.blue = blue
@@ -13,10 +13,10 @@ public struct Colour: Hashable, Sendable {
     }
 
     /// The background of the shipped layouts: a dark bluish grey.
-    public static let canvas = Colour(red: 0x14, green: 0x17, blue: 0x1C)
+    package static let canvas = Colour(red: 0x14, green: 0x17, blue: 0x1C)
 
     /// Parses `#rrggbb`; nil for anything else.
-    public init?(hexadecimal text: String) {
+    package init?(hexadecimal text: String) {
         guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
             let value = UInt32(text.dropFirst(), radix: 16)
         else { return nil }
@@ -24,7 +24,7 @@ public struct Colour: Hashable, Sendable {
     }
 
     /// Y, U and V in 8 bits, limited range (ITU-R BT.601 §2.5.3 with the usual 8-bit integer coefficients).
-    public var yuv: (y: UInt8, u: UInt8, v: UInt8) {
+    package var yuv: (y: UInt8, u: UInt8, v: UInt8) {
         let r = Int(red), g = Int(green), b = Int(blue)
         return (
             UInt8(clamping: (66 * r + 129 * g + 25 * b + 128) >> 8 + 16),
@@ -34,7 +34,7 @@ public struct Colour: Hashable, Sendable {
     }
 
     /// One of twelve muted colours on which white text is readable; the same name always has the same colour.
-    public static func forName(_ name: String) -> Colour {
+    package static func forName(_ name: String) -> Colour {
         // FNV-1a, because Swift's own hash differs from process to process.
         var hash: UInt32 = 2_166_136_261
         for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }

@@ -5,30 +5,30 @@ import Codecs
 ///
 /// All lengths are fractions of the canvas, so one layout serves every canvas size. `layouts/schema.json` describes the
 /// JSON form, `Layout.parse` reads it, and `arrange` makes tiles of it.
-public struct Layout: Hashable, Sendable {
-    public var name: String
-    public var description: String
+package struct Layout: Hashable, Sendable {
+    package var name: String
+    package var description: String
     /// The colour of gaps and empty places.
-    public var background: Colour
+    package var background: Colour
     /// The distance between tiles, as a fraction of the canvas' shorter side.
-    public var gap: Double
+    package var gap: Double
     /// Whether tiles show their participant's name, unless the region overrides it.
-    public var names: Bool
+    package var names: Bool
     /// The most tiles at once.
-    public var maxTiles: Int
+    package var maxTiles: Int
     /// The seats of people in grids and strips.
-    public var order: Order = .place
+    package var order: Order = .place
     /// Whether a picture that is made for one participant shows that participant.
-    public var showsSelf = true
-    public var withoutVideo: WithoutVideo = .show
-    public var style = TileStyle()
-    public var rules: [Rule]
+    package var showsSelf = true
+    package var withoutVideo: WithoutVideo = .show
+    package var style = TileStyle()
+    package var rules: [Rule]
 
     /// Whether the layout itself has rules for a presenting.
-    public var hasPresentingRules: Bool { rules.contains { $0.condition.presenting != nil } }
+    package var hasPresentingRules: Bool { rules.contains { $0.condition.presenting != nil } }
 
     /// The largest value of `maxTiles`: with more, tiles are too small to see.
-    public static let largestMaxTiles = 100
+    package static let largestMaxTiles = 100
 
     /// Whether the layout shows pictures from files.
     var usesImages: Bool {
@@ -38,20 +38,20 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// The arrangement of the canvas while a condition holds.
-    public struct Rule: Hashable, Sendable {
-        public var condition: Condition
-        public var regions: [Region]
+    package struct Rule: Hashable, Sendable {
+        package var condition: Condition
+        package var regions: [Region]
     }
 
     /// The condition of a rule; an empty one always holds.
-    public struct Condition: Hashable, Sendable {
-        public var minPeople: Int?
-        public var maxPeople: Int?
+    package struct Condition: Hashable, Sendable {
+        package var minPeople: Int?
+        package var maxPeople: Int?
         /// Whether somebody presents a screen.
-        public var presenting: Bool?
+        package var presenting: Bool?
         /// Whether somebody is pinned.
-        public var pinned: Bool?
-        public var canvas: CanvasShape?
+        package var pinned: Bool?
+        package var canvas: CanvasShape?
 
         func matches(people: Int, presenting: Bool, pinned: Bool, canvas: CanvasShape) -> Bool {
             people >= minPeople ?? 0 && people <= maxPeople ?? .max
@@ -61,14 +61,14 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// The shape of the canvas. A square is `landscape`.
-    public enum CanvasShape: String, Hashable, Sendable, CaseIterable {
+    package enum CanvasShape: String, Hashable, Sendable, CaseIterable {
         case landscape, portrait
 
         init(width: Int, height: Int) { self = height > width ? .portrait : .landscape }
     }
 
     /// The order of seats in grids and strips.
-    public enum Order: String, Hashable, Sendable, CaseIterable {
+    package enum Order: String, Hashable, Sendable, CaseIterable {
         /// People keep their places as far as possible.
         case place
         /// Who joined first comes first.
@@ -80,7 +80,7 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// What becomes of people without a picture.
-    public enum WithoutVideo: String, Hashable, Sendable, CaseIterable {
+    package enum WithoutVideo: String, Hashable, Sendable, CaseIterable {
         case show
         /// Their tiles come after all others.
         case last
@@ -89,12 +89,12 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// What a participant does in the meeting, by which a slot chooses.
-    public enum Role: String, Hashable, Sendable, CaseIterable {
+    package enum Role: String, Hashable, Sendable, CaseIterable {
         case speaker, presenter, pinned, any
     }
 
     /// Who may take a reserved slot.
-    public enum Reservation: Hashable, Sendable {
+    package enum Reservation: Hashable, Sendable {
         /// A participant with this name, in any case of its letters.
         case name(String)
         /// The participant with this identity in its token (claim `sub`).
@@ -104,14 +104,14 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// A part of the canvas and the participants it shows. Regions are filled in their order; nobody is shown twice.
-    public struct Region: Hashable, Sendable {
-        public var kind: Kind
+    package struct Region: Hashable, Sendable {
+        package var kind: Kind
         /// The frame, in fractions of the canvas.
-        public var x, y, width, height: Double
-        public var fit: TileFit
-        public var names: Bool?
+        package var x, y, width, height: Double
+        package var fit: TileFit
+        package var names: Bool?
         /// Regions overlap only where a higher layer lies on a lower one.
-        public var layer: Int
+        package var layer: Int
 
         /// Whether participants are shown in it.
         var holdsPeople: Bool {
@@ -123,7 +123,7 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// How a region arranges its tiles.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// One tile that fills the frame, for the first of `reserved` who is present, otherwise for the first of
         /// `roles` that a participant has.
         case slot(reserved: [Reservation], roles: [Role])
@@ -139,22 +139,22 @@ public struct Layout: Hashable, Sendable {
     }
 
     /// The direction in which a strip runs.
-    public enum Direction: String, Hashable, Sendable, CaseIterable {
+    package enum Direction: String, Hashable, Sendable, CaseIterable {
         case row, column
     }
 
     /// The position of a strip's tiles when they do not fill it.
-    public enum Alignment: String, Hashable, Sendable, CaseIterable {
+    package enum Alignment: String, Hashable, Sendable, CaseIterable {
         case start, center, end
     }
 
     /// The range of aspect ratios (width / height) of tiles; the largest tile that fits is used.
-    public struct Aspect: Hashable, Sendable {
-        public var narrowest, widest: Double
+    package struct Aspect: Hashable, Sendable {
+        package var narrowest, widest: Double
 
-        public static let wide = Aspect(narrowest: 16.0 / 9, widest: 16.0 / 9)
+        package static let wide = Aspect(narrowest: 16.0 / 9, widest: 16.0 / 9)
         /// Tiles fill their cell, whatever its aspect ratio.
-        public static let fill = Aspect(narrowest: 0, widest: .infinity)
+        package static let fill = Aspect(narrowest: 0, widest: .infinity)
 
         /// The largest size in a cell with an aspect ratio in the range.
         func largest(in width: Double, _ height: Double) -> (width: Double, height: Double) {
@@ -166,7 +166,7 @@ public struct Layout: Hashable, Sendable {
 }
 
 /// How a picture is placed in a tile of another aspect ratio.
-public enum TileFit: String, Hashable, Sendable, CaseIterable {
+package enum TileFit: String, Hashable, Sendable, CaseIterable {
     /// The whole picture, with bars or a blurred backdrop at the sides.
     case contain
     /// The picture fills the tile and is cropped evenly; a shared screen is whole nevertheless.
@@ -175,5 +175,5 @@ public enum TileFit: String, Hashable, Sendable, CaseIterable {
     case auto
 
     /// The largest part of a picture that `auto` crops; in a 16:9 tile 3:2 loses 16 %, 4:3 loses 25 %.
-    public static let largestCrop = 0.2
+    package static let largestCrop = 0.2
 }

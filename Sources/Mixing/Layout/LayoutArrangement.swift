@@ -9,7 +9,7 @@ extension Layout {
     /// places, those who spoke most recently are shown. An id that occurs twice is placed once.
     ///
     /// - Parameter viewer: the participant for whom alone the picture is made; nil for a picture that several take.
-    public func arrange(
+    package func arrange(
         _ members: [LayoutMember], canvasWidth: Int, canvasHeight: Int, previous: [Tile], viewer: String? = nil
     ) -> Arranged {
         var seen: Set<String> = []

@@ -6,7 +6,7 @@ extension Layout {
     /// - Parameter images: the pictures that the layout may show.
     ///
     /// All faults of the file are reported together, as far as its syntax allows.
-    public static func parse(
+    package static func parse(
         json bytes: [UInt8], file: String, images: LayoutImages = LayoutImages(directory: nil)
     ) throws(LayoutFaults) -> Layout {
         let root: JSONValue

@@ -1,15 +1,15 @@
 /// One fault in a layout file: its position, its description, and the remedy.
-public struct LayoutFault: Hashable, Sendable, CustomStringConvertible {
+package struct LayoutFault: Hashable, Sendable, CustomStringConvertible {
     /// The path of the file as the user gave it.
-    public var file: String
+    package var file: String
     /// From 1.
-    public var line: Int
+    package var line: Int
     /// From 1, in characters.
-    public var column: Int
-    public var what: String
-    public var mend: String
+    package var column: Int
+    package var what: String
+    package var mend: String
 
-    public init(file: String, line: Int, column: Int, what: String, mend: String) {
+    package init(file: String, line: Int, column: Int, what: String, mend: String) {
         self.file = file
         self.line = line
         self.column = column
@@ -18,16 +18,16 @@ public struct LayoutFault: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `FILE:LINE:COLUMN: what; mend`, the format of compilers, so that editors can open the position.
-    public var description: String { "\(file):\(line):\(column): \(what); \(mend)" }
+    package var description: String { "\(file):\(line):\(column): \(what); \(mend)" }
 }
 
 /// All faults of one layout, in the order of the file; never empty.
-public struct LayoutFaults: Error, Hashable, Sendable, CustomStringConvertible {
-    public var faults: [LayoutFault]
+package struct LayoutFaults: Error, Hashable, Sendable, CustomStringConvertible {
+    package var faults: [LayoutFault]
 
-    public init(_ faults: [LayoutFault]) {
+    package init(_ faults: [LayoutFault]) {
         self.faults = faults
     }
 
-    public var description: String { faults.map(\.description).joined(separator: "\n") }
+    package var description: String { faults.map(\.description).joined(separator: "\n") }
 }

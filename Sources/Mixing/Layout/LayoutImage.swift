@@ -1,8 +1,8 @@
-public import Codecs
+package import Codecs
 
 /// A picture of a layout, such as a logo: a PNG or JPEG file of the layouts directory.
-public struct LayoutImage: Hashable, Sendable {
-    public enum Fit: String, Hashable, Sendable, CaseIterable {
+package struct LayoutImage: Hashable, Sendable {
+    package enum Fit: String, Hashable, Sendable, CaseIterable {
         /// The whole picture.
         case contain
         /// The picture fills its frame and is cropped evenly.
@@ -10,16 +10,16 @@ public struct LayoutImage: Hashable, Sendable {
     }
 
     /// The name of the file.
-    public var file: String
-    public var picture: StillImage
-    public var fit: Fit
+    package var file: String
+    package var picture: StillImage
+    package var fit: Fit
     /// 0…1.
-    public var opacity: Double
+    package var opacity: Double
     /// Whether the picture lies behind all tiles.
-    public var isBehind: Bool
+    package var isBehind: Bool
 
     /// What a file may cost: 16 million pixels are a picture of 4096×4096.
-    public static let limits = StillImage.Limits(bytes: 4 << 20, pixels: 1 << 24, side: 1920)
+    package static let limits = StillImage.Limits(bytes: 4 << 20, pixels: 1 << 24, side: 1920)
 
     /// Whether a file can have this name: 1 to 100 of letters, digits, `.`, `_` and `-`, so that it is inside the
     /// directory, and one of the known endings.

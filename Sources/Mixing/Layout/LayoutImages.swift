@@ -1,11 +1,11 @@
 import Basics
-public import Codecs
+package import Codecs
 
 /// Reads the pictures of layouts from a directory, and keeps those that did not change. Reading may wait for a disk and
 /// decodes for up to 0.3 s: it belongs on a thread that may block.
-public final class LayoutImages: Sendable {
+package final class LayoutImages: Sendable {
     /// Why a picture cannot be used.
-    public struct Fault: Error, Hashable, Sendable {
+    package struct Fault: Error, Hashable, Sendable {
         var what: String
         var mend: String
     }
@@ -21,12 +21,12 @@ public final class LayoutImages: Sendable {
         var result: Result<StillImage, Fault>
     }
 
-    public init(directory: String?) {
+    package init(directory: String?) {
         self.directory = directory
     }
 
     /// The picture of a file in the directory.
-    public func picture(_ file: String) -> Result<StillImage, Fault> {
+    package func picture(_ file: String) -> Result<StillImage, Fault> {
         guard let directory else {
             return .failure(Fault(what: "a picture without a directory", mend: "set layouts.directory"))
         }

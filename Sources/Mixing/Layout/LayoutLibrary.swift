@@ -5,13 +5,13 @@ import Glibc
 /// that the nodes of a cluster share.
 ///
 /// The caller polls. A file that became invalid is reported, and its last valid state stays in use. Safe on any thread.
-public final class LayoutLibrary: Sendable {
+package final class LayoutLibrary: Sendable {
     /// The result of a poll.
-    public struct Change: Sendable {
+    package struct Change: Sendable {
         /// The names of added, changed and removed layouts.
-        public var changed: Set<String> = []
+        package var changed: Set<String> = []
         /// The faults of invalid files, reported once per state of a file.
-        public var faults: [LayoutFault] = []
+        package var faults: [LayoutFault] = []
 
         mutating func add(_ other: Change) {
             changed.formUnion(other.changed)
@@ -20,13 +20,13 @@ public final class LayoutLibrary: Sendable {
     }
 
     /// Why a layout could not be stored or removed.
-    public enum StoreError: Error, Sendable, CustomStringConvertible {
+    package enum StoreError: Error, Sendable, CustomStringConvertible {
         case faults(LayoutFaults)
         case unknown(String)
         case builtIn(String)
         case file(path: String, reason: String)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .faults(let faults): faults.description
             case .unknown(let name): "there is no layout \"\(name)\""
@@ -37,7 +37,7 @@ public final class LayoutLibrary: Sendable {
     }
 
     /// The directory of layout files; nil where there are only the built-in layouts and those that `put` added.
-    public let directory: String?
+    package let directory: String?
 
     private struct InUse {
         /// What counts of `own` and `shared`.
@@ -96,7 +96,7 @@ public final class LayoutLibrary: Sendable {
 
     /// Reads the directory. A missing directory counts as empty, so that a server without files works; the first
     /// `poll()` reports the faults of its files.
-    public convenience init(directory: String?) { self.init(directory: directory, read: Self.read) }
+    package convenience init(directory: String?) { self.init(directory: directory, read: Self.read) }
 
     /// - Parameter read: returns the bytes of a file, or nil where it cannot be read.
     init(directory: String?, read: @escaping @Sendable (String) -> [UInt8]?) {
@@ -107,7 +107,7 @@ public final class LayoutLibrary: Sendable {
     }
 
     /// The shipped layouts, parsed once.
-    public static let builtIn: [String: Layout] = {
+    package static let builtIn: [String: Layout] = {
         var layouts: [String: Layout] = [:]
         for file in BuiltInLayouts.files {
             // A test parses every built-in layout, so none is skipped here.
@@ -119,34 +119,34 @@ public final class LayoutLibrary: Sendable {
     }()
 
     /// The names of the built-in layouts, the most common first.
-    public static let builtInNames = BuiltInLayouts.files.map(\.name)
+    package static let builtInNames = BuiltInLayouts.files.map(\.name)
 
     /// Former shipped layouts that differed from another one by a side only, and the one that takes their place. Their
     /// names are valid and not listed.
     static let aliases = ["sidebar": "speaker", "filmstrip": "speaker"]
 
     /// The layout with this name.
-    public subscript(name: String) -> Layout? {
+    package subscript(name: String) -> Layout? {
         layouts.withLock { layouts in layouts.byName[name] ?? Self.aliases[name].flatMap { layouts.byName[$0] } }
     }
 
     /// These names and the aliases of layouts with these names.
-    public static func withAliases(_ names: Set<String>) -> Set<String> {
+    package static func withAliases(_ names: Set<String>) -> Set<String> {
         names.union(aliases.lazy.filter { names.contains($0.value) }.map(\.key))
     }
 
     /// The names of the layouts with `Layout.hasPresentingRules`.
-    public var namesWithPresentingRules: Set<String> { layouts.withLock { $0.withPresentingRules } }
+    package var namesWithPresentingRules: Set<String> { layouts.withLock { $0.withPresentingRules } }
 
     /// All layouts: the built-in ones in their order, then the others by name.
-    public var all: [Layout] {
+    package var all: [Layout] {
         let layouts = layouts.withLock { $0.byName }
         let shipped = Self.builtInNames.compactMap { layouts[$0] }
         return shipped + layouts.values.filter { !Self.builtInNames.contains($0.name) }.sorted { $0.name < $1.name }
     }
 
     /// Looks for new, changed and removed files. To be called at least every 2 s, on a thread that may block on a disk.
-    public func poll() -> Change {
+    package func poll() -> Change {
         guard let directory else { return Change() }
         return files.withLock { state in
             var change = Change()
@@ -208,13 +208,13 @@ public final class LayoutLibrary: Sendable {
     // MARK: What the nodes of a cluster share
 
     /// Checks what would be a layout of this name.
-    public func check(name: String, json bytes: [UInt8]) throws(StoreError) {
+    package func check(name: String, json bytes: [UInt8]) throws(StoreError) {
         do { _ = try parse(bytes, name: name, file: "\(name).json") } catch { throw .faults(error) }
     }
 
     /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. It takes precedence over a file of its
     /// name, and no file is written. Of one with faults the last valid state stays in use.
-    public func share(name: String, json bytes: [UInt8]?) -> Change {
+    package func share(name: String, json bytes: [UInt8]?) -> Change {
         files.withLock { state in share(bytes, as: name, &state) }
     }
 
@@ -238,7 +238,7 @@ public final class LayoutLibrary: Sendable {
     }
 
     /// Adds or replaces a layout, after the same checks as for files, and writes it to the directory if there is one.
-    public func put(name: String, json bytes: [UInt8]) throws(StoreError) -> Layout {
+    package func put(name: String, json bytes: [UInt8]) throws(StoreError) -> Layout {
         let layout: Layout
         do {
             layout = try parse(bytes, name: name, file: "\(name).json")
@@ -261,7 +261,7 @@ public final class LayoutLibrary: Sendable {
     }
 
     /// Removes a layout; where it replaced a built-in one, that one applies again.
-    public func delete(name: String) throws(StoreError) {
+    package func delete(name: String) throws(StoreError) {
         let failure: StoreError? = files.withLock { state in
             guard let layout = self[name] else { return .unknown(name) }
             let path = directory.map { "\($0)/\(name).json" }

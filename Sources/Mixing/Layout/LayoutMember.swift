@@ -1,33 +1,33 @@
 /// The properties of a participant that a layout uses.
-public struct LayoutMember: Hashable, Sendable {
+package struct LayoutMember: Hashable, Sendable {
     /// The roles of participants that have a tile.
-    public enum Role: String, Hashable, Sendable, CaseIterable {
+    package enum Role: String, Hashable, Sendable, CaseIterable {
         case participant, presenter, moderator
     }
 
-    public var id: String
-    public var name = ""
+    package var id: String
+    package var name = ""
     /// The identity in the participant's token; nil without a token.
-    public var externalID: String?
-    public var role = Role.participant
+    package var externalID: String?
+    package var role = Role.participant
     /// Whether the participant is the active speaker.
-    public var isSpeaker: Bool
+    package var isSpeaker: Bool
     /// 0 for the participant who spoke last, 1 for the one before, and so on; nil for one who never spoke.
-    public var speakerRank: Int?
+    package var speakerRank: Int?
     /// 0 for the loudest participant; nil for one who never spoke.
-    public var loudnessRank: Int?
-    public var isPresenting: Bool
+    package var loudnessRank: Int?
+    package var isPresenting: Bool
     /// Ascending in the order in which presenters began.
-    public var presentOrder = 0
+    package var presentOrder = 0
     /// Ascending in the order of pins; nil for one who is not pinned.
-    public var pinOrder: Int?
-    public var hasVideo: Bool
+    package var pinOrder: Int?
+    package var hasVideo: Bool
     /// Width / height of the sent picture as displayed.
-    public var aspectRatio: Double
+    package var aspectRatio: Double
     /// Ascending in the order of joining.
-    public var joinOrder: Int
+    package var joinOrder: Int
 
-    public init(
+    package init(
         id: String, isSpeaker: Bool = false, speakerRank: Int? = nil, isPresenting: Bool = false, pinOrder: Int? = nil,
         hasVideo: Bool = true, aspectRatio: Double = 16.0 / 9, joinOrder: Int
     ) {
@@ -41,7 +41,7 @@ public struct LayoutMember: Hashable, Sendable {
         self.joinOrder = joinOrder
     }
 
-    public var isPinned: Bool { pinOrder != nil }
+    package var isPinned: Bool { pinOrder != nil }
 
     func fits(_ reservation: Layout.Reservation) -> Bool {
         switch reservation {

@@ -1,7 +1,7 @@
 /// A line of text in the picture, with placeholders such as `{room}`.
-public struct LayoutText: Hashable, Sendable {
+package struct LayoutText: Hashable, Sendable {
     /// The placeholders of a text.
-    public enum Placeholder: String, Hashable, Sendable, CaseIterable {
+    package enum Placeholder: String, Hashable, Sendable, CaseIterable {
         /// The room's name.
         case room
         /// Hours and minutes, and the date, in the server's time zone.
@@ -20,10 +20,10 @@ public struct LayoutText: Hashable, Sendable {
     }
 
     /// The position of the text in its frame.
-    public var align: Layout.Alignment
-    public var colour: Colour
+    package var align: Layout.Alignment
+    package var colour: Colour
     /// The colour of the frame behind the text; nil: the text has no ground.
-    public var background: Colour?
+    package var background: Colour?
     /// The most characters of a text in the file.
     static let longest = 200
 

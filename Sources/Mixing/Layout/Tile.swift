@@ -1,15 +1,15 @@
 import Codecs
 
 /// One participant's rectangle on the canvas, in pixels; all four numbers are even, so that chroma has whole samples.
-public struct Tile: Hashable, Sendable {
-    public var member: String
-    public var x, y, width, height: Int
-    public var fit: TileFit
+package struct Tile: Hashable, Sendable {
+    package var member: String
+    package var x, y, width, height: Int
+    package var fit: TileFit
     /// The stacking order: a higher tile covers a lower one.
-    public var z: Int
-    public var showsName: Bool
+    package var z: Int
+    package var showsName: Bool
 
-    public init(
+    package init(
         member: String, x: Int, y: Int, width: Int, height: Int, fit: TileFit = .auto, z: Int = 0,
         showsName: Bool = true
     ) {

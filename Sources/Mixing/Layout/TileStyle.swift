@@ -1,16 +1,16 @@
 /// The look of all tiles of a layout.
-public struct TileStyle: Hashable, Sendable {
+package struct TileStyle: Hashable, Sendable {
     /// The width of borders, as a fraction of the canvas' shorter side: 4 of 720 pixels.
-    public var borderWidth = 1.0 / 180
+    package var borderWidth = 1.0 / 180
     /// The border of tiles; nil: only those of speaking participants have one.
-    public var border: Colour?
+    package var border: Colour?
     /// The border of a speaking participant's tile.
-    public var speaking = Colour(0x4ADE80)
+    package var speaking = Colour(0x4ADE80)
     /// The radius of the corners, as a fraction of the canvas' shorter side.
-    public var radius = 0.0
-    public var label = LabelStyle()
+    package var radius = 0.0
+    package var label = LabelStyle()
 
-    public init() {}
+    package init() {}
 
     /// The width of borders on a canvas whose shorter side has this many pixels: even, so that chroma and luma end at
     /// the same pixel.
@@ -20,8 +20,8 @@ public struct TileStyle: Hashable, Sendable {
 }
 
 /// The look of names and of the sign of muted microphones.
-public struct LabelStyle: Hashable, Sendable {
-    public enum Place: String, Hashable, Sendable, CaseIterable {
+package struct LabelStyle: Hashable, Sendable {
+    package enum Place: String, Hashable, Sendable, CaseIterable {
         case topLeft = "top-left"
         case top
         case topRight = "top-right"
@@ -32,20 +32,20 @@ public struct LabelStyle: Hashable, Sendable {
         var isTop: Bool { self == .topLeft || self == .top || self == .topRight }
     }
 
-    public var place = Place.bottomLeft
+    package var place = Place.bottomLeft
     /// The height of letters' line as a fraction of the canvas' shorter side; nil: by the size of the tile.
-    public var size: Double?
-    public var paint = LabelPaint()
+    package var size: Double?
+    package var paint = LabelPaint()
 
-    public init() {}
+    package init() {}
 }
 
 /// The colours of a label.
-public struct LabelPaint: Hashable, Sendable {
-    public var colour = Colour(0xFFFFFF)
-    public var background = Colour(0x0D0F14)
+package struct LabelPaint: Hashable, Sendable {
+    package var colour = Colour(0xFFFFFF)
+    package var background = Colour(0x0D0F14)
     /// Of the background, 0…1.
-    public var opacity = 0.66
+    package var opacity = 0.66
 
-    public init() {}
+    package init() {}
 }

@@ -1,23 +1,23 @@
-public import Basics
-public import Codecs
+package import Basics
+package import Codecs
 
 /// Draws a room's canvas from its tiles: only changed tiles are drawn, each scaled directly into the canvas.
 ///
 /// Confined to one thread at a time. A picture that `compose` returned never changes again: the next one comes from the
 /// pool, and the unchanged rest is copied into it (about 24 µs at 1280×720; scaling everything takes a third of a
 /// millisecond). In the steady state only the picture's own object is allocated.
-public final class Compositor {
-    public let width: Int
-    public let height: Int
+package final class Compositor {
+    package let width: Int
+    package let height: Int
     /// The look of the layout; a change redraws the whole canvas.
-    public var style = TileStyle()
+    package var style = TileStyle()
     /// The background of the layout; a change redraws the whole canvas.
-    public var background: Colour
+    package var background: Colour
     /// How long tiles take to move to new places; zero: they are there at once.
-    public var transition = Duration.zero
+    package var transition = Duration.zero
 
     /// The last composed picture; before the first it has the plain background.
-    public private(set) var current: Picture
+    package private(set) var current: Picture
 
     private let pool: PicturePool
     private let text: TextRenderer
@@ -33,7 +33,7 @@ public final class Compositor {
     private var appearances: [TileAppearance?] = []
 
     /// `width` and `height` are rounded down to even pixels.
-    public init(width: Int, height: Int, background: Colour = .canvas, text: TextRenderer = .shared) {
+    package init(width: Int, height: Int, background: Colour = .canvas, text: TextRenderer = .shared) {
         self.width = max(2, width & ~1)
         self.height = max(2, height & ~1)
         self.background = background
@@ -51,7 +51,7 @@ public final class Compositor {
     ///   - words: what the placeholders of texts stand for.
     ///   - now: the time of the picture, by which tiles move.
     ///   - appearance: called once for each tile, the lowest layer first.
-    public func compose(
+    package func compose(
         _ arranged: Arranged, words: PictureWords = PictureWords(), at now: Instant = .zero,
         appearance: (String) -> TileAppearance
     ) -> Picture? {

@@ -1,10 +1,10 @@
 /// What the placeholders of a layout's texts stand for, apart from the people in the picture.
-public struct PictureWords: Hashable, Sendable {
-    public var room: String
-    public var time: String
-    public var date: String
+package struct PictureWords: Hashable, Sendable {
+    package var room: String
+    package var time: String
+    package var date: String
 
-    public init(room: String = "", time: String = "", date: String = "") {
+    package init(room: String = "", time: String = "", date: String = "") {
         self.room = room
         self.time = time
         self.date = date

@@ -12,9 +12,9 @@ import Codecs
 /// each diameter from 16 to 800 pixels took 90 MB. Text is therefore drawn in few sizes only: those of
 /// `labelSize(nearest:)`, and one for initials, whose outlines are scaled. A thousand names of random ideographs then
 /// take 40 MB at most.
-public final class TextRenderer: Sendable {
+package final class TextRenderer: Sendable {
     /// The shared renderer.
-    public static let shared = TextRenderer()
+    package static let shared = TextRenderer()
 
     /// The total size of the cached overlays in bytes, enough for a thousand participants; beyond it the least recently
     /// used are dropped. Every new picture of a tile uses its label, so the visible overlays must fit.
@@ -64,7 +64,7 @@ public final class TextRenderer: Sendable {
 
     /// - Parameter family: font families in the order of preference, comma-separated; for characters that they lack,
     ///   any installed font is used.
-    public init(family: String = "Noto Sans, DejaVu Sans, sans-serif") {
+    package init(family: String = "Noto Sans, DejaVu Sans, sans-serif") {
         self.family = family
         // A separate font map, because the default one belongs to the first thread that used it.
         var state = State()
@@ -100,7 +100,7 @@ public final class TextRenderer: Sendable {
     }
 
     /// Drops overlays that were not used since the last call, such as names of participants who have left.
-    public func dropUnused() {
+    package func dropUnused() {
         state.withLock { state in
             for (key, entry) in state.cache where entry.used <= state.lastDrop { state.drop(key) }
             state.lastDrop = state.clock
@@ -108,7 +108,7 @@ public final class TextRenderer: Sendable {
     }
 
     /// The size of the cached overlays in bytes.
-    public var cachedBytes: Int { state.withLock { $0.bytes } }
+    package var cachedBytes: Int { state.withLock { $0.bytes } }
 
     /// The font size for a label of about `size` pixels: one of few sizes, at most an eighth away.
     static func labelSize(nearest size: Double) -> Int {
@@ -117,7 +117,7 @@ public final class TextRenderer: Sendable {
     }
 
     /// How many characters of a text are in no installed font, and are drawn as boxes.
-    public func unknownGlyphCount(in text: String) -> Int {
+    package func unknownGlyphCount(in text: String) -> Int {
         state.withLock { state in
             guard let context = state.context else { return text.count }
             return withLayout(context, text, size: 20, bold: false) { Int(pango_layout_get_unknown_glyphs_count($0)) }

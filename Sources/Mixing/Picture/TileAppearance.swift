@@ -1,10 +1,10 @@
-public import Basics
-public import Codecs
+package import Basics
+package import Codecs
 
 /// The content of a participant's tile.
-public struct TileAppearance: Sendable {
+package struct TileAppearance: Sendable {
     /// Whether the picture is live.
-    public enum State: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
         case live
         /// The last picture, dimmed and marked, because no new one was received for a while.
         case frozen
@@ -12,23 +12,23 @@ public struct TileAppearance: Sendable {
         case avatar
     }
 
-    public var name: String
+    package var name: String
     /// The newest picture; nil shows the avatar.
-    public var picture: Picture?
+    package var picture: Picture?
     /// How the picture must be rotated for display.
-    public var rotation: Rotation
+    package var rotation: Rotation
     /// A number that changes with every new picture.
-    public var pictureGeneration: UInt64
-    public var state: State
-    public var isSpeaking: Bool
-    public var isMuted: Bool
-    public var handRaised: Bool
+    package var pictureGeneration: UInt64
+    package var state: State
+    package var isSpeaking: Bool
+    package var isMuted: Bool
+    package var handRaised: Bool
     /// Shown instead of initials.
-    public var avatar: StillImage?
+    package var avatar: StillImage?
     /// Whether the tile has the sign of a participant who is left out of a recording.
-    public var isLeftOut = false
+    package var isLeftOut = false
 
-    public init(
+    package init(
         name: String, picture: Picture? = nil, rotation: Rotation = .none, pictureGeneration: UInt64 = 0,
         state: State = .live,
         isSpeaking: Bool = false, isMuted: Bool = false, handRaised: Bool = false

@@ -2,9 +2,9 @@ import Basics
 
 /// Which of a peer's SSRCs have a stream, and which may get one.
 ///
-/// `SRTPContext` keeps a replay window for each SSRC whose packet was authentic: a peer that gives each packet a new
-/// SSRC would cost some memory per packet for as long as the connection lives. So the connection checks the SSRC, which
-/// is not encrypted, before the packet is decrypted.
+/// libsrtp keeps a stream for each SSRC whose packet was authentic, in a list that each packet walks through: a peer
+/// that gives each packet a new SSRC would cost memory and time per packet for as long as the connection lives. So the
+/// connection checks the SSRC, which is not encrypted, before the packet is decrypted.
 ///
 /// **Eviction.** A new SSRC takes the place of the one that was silent for the longest; those that the peer's
 /// description names keep theirs. A peer that changes its SSRC is accepted at once, however often it did before; one

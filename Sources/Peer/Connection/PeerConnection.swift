@@ -1,4 +1,5 @@
 public import Basics
+import Cryptography
 
 /// One WebRTC peer: negotiation, path, keys, media both ways and data channels, without I/O and without a clock.
 ///
@@ -57,7 +58,7 @@ public final class PeerConnection {
         self.configuration = configuration
         self.identity = identity
         var random = SeededRandom(
-            seed: configuration.seed ?? ICECredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+            seed: configuration.seed ?? randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
         let audioSSRC = SSRC.random(in: 1...0x3FFF_FFFF, using: &random)
         let videoSSRC = SSRC.random(in: 0x4000_0000...0x7FFF_FFFF, using: &random)
         let rtxSSRC = SSRC.random(in: 0x8000_0000...0xBFFF_FFFF, using: &random)

@@ -1,4 +1,4 @@
-import COpenSSL
+import Cryptography
 
 /// An OpenSSL call failed: which operation, and OpenSSL's reasons.
 public struct DTLSError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -14,16 +14,11 @@ public struct DTLSError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Empties this thread's error queue, so that old entries do not turn a later success into a failure.
     init(_ operation: String) {
         self.operation = operation
-        var reasons: [String] = []
-        while true {
-            let code = ERR_get_error()
-            guard code != 0 else { break }
-            if let text = ERR_reason_error_string(code) {
-                reasons.append(String(cString: text))
-            } else {
-                reasons.append("error \(code)")
-            }
-        }
-        self.reasons = reasons
+        reasons = CryptographyError.takeReasons()
+    }
+
+    init(_ error: CryptographyError) {
+        operation = error.operation
+        reasons = error.reasons
     }
 }

@@ -1,4 +1,5 @@
 import COpenSSL
+import Cryptography
 
 /// A key and its self-signed certificate: this server's identity towards its peers. One per process is enough.
 ///
@@ -26,25 +27,30 @@ public final class DTLSIdentity: @unchecked Sendable {
     }
 
     private init(_ kind: Key) throws(DTLSError) {
-        ERR_clear_error()
-        guard let key = kind == .p256 ? ossl_generate_p256() : ossl_generate_rsa(2048) else {
-            throw DTLSError("making a key")
-        }
-        defer { EVP_PKEY_free(key) }
-        let certificate = try Self.certificate(of: key)
-        defer { X509_free(certificate) }
-        guard let hash = Self.digest(of: certificate, algorithm: "sha-256") else {
-            throw DTLSError("hashing the certificate")
-        }
-        fingerprint = Fingerprint(algorithm: "sha-256", bytes: hash)
-        let context = try Self.context(key, certificate, legacy: false)
-        do {
-            legacyContext = try Self.context(key, certificate, legacy: true)
+        // Before a call needs it: it takes some milliseconds, and whoever starts the program sees why it cannot.
+        guard SRTPLibrary.isStarted else { throw DTLSError("starting libsrtp2 and NSS (libnss3) below it") }
+        let day = 86_400
+        let made: SelfSignedCertificate
+        do throws(CryptographyError) {
+            // From yesterday, because peers' clocks are wrong.
+            made = try SelfSignedCertificate(
+                kind == .p256 ? .p256 : .rsa2048, .init(commonName: "tessera", validity: -day..<365 * day))
         } catch {
-            SSL_CTX_free(context)
-            throw error
+            throw DTLSError(error)
         }
-        self.context = context
+        (fingerprint, context, legacyContext) = try made.withPointers { key, certificate throws(DTLSError) in
+            guard let hash = Self.digest(of: certificate, algorithm: "sha-256") else {
+                throw DTLSError("hashing the certificate")
+            }
+            let context = try Self.context(key, certificate, legacy: false)
+            do throws(DTLSError) {
+                let legacy = try Self.context(key, certificate, legacy: true)
+                return (Fingerprint(algorithm: "sha-256", bytes: hash), context, legacy)
+            } catch {
+                SSL_CTX_free(context)
+                throw error
+            }
+        }
     }
 
     deinit {
@@ -70,30 +76,6 @@ public final class DTLSIdentity: @unchecked Sendable {
             count <= bytes.count
         else { return nil }
         return Array(bytes[0..<count])
-    }
-
-    private static func certificate(of key: OpaquePointer) throws(DTLSError) -> OpaquePointer {
-        guard let certificate = X509_new() else { throw DTLSError("making a certificate") }
-        var serial = [UInt8](repeating: 0, count: 8)
-        let day = 86_400
-        let name = X509_get_subject_name(certificate)
-        guard RAND_bytes(&serial, 8) == 1,
-            X509_set_version(certificate, 2) == 1,
-            // Positive and never zero (RFC 5280 §4.1.2.2).
-            ASN1_INTEGER_set_uint64(
-                X509_get_serialNumber(certificate), serial.reduce(0) { $0 << 8 | UInt64($1) } >> 1 | 1) == 1,
-            // Yesterday, because peers' clocks are wrong.
-            X509_gmtime_adj(X509_getm_notBefore(certificate), -day) != nil,
-            X509_gmtime_adj(X509_getm_notAfter(certificate), 365 * day) != nil,
-            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, "tessera", -1, -1, 0) == 1,
-            X509_set_issuer_name(certificate, name) == 1,
-            X509_set_pubkey(certificate, key) == 1,
-            X509_sign(certificate, key, EVP_sha256()) > 0
-        else {
-            X509_free(certificate)
-            throw DTLSError("making a certificate")
-        }
-        return certificate
     }
 
     /// `SSL_CTX` with everything that connections of this identity share.

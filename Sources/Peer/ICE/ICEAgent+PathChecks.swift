@@ -11,6 +11,8 @@ import Basics
 ///   sent.
 /// - TCP needs no check: its handshake was one.
 /// - A peer that never answers stays on its old path. When that is dead it may move, within the same three times.
+/// - A peer that sends no checks any more is asked for its consent on the path in use. If it answers none of our checks
+///   for `consentTimeout` either, its media keeps the path, within the same three times.
 extension ICEAgent {
     /// What an authentic request or answer on `flow` has proved.
     func claim(on flow: Flow) -> FlowClaim {
@@ -69,8 +71,11 @@ extension ICEAgent {
         startCheck(index, nominating: false, at: now)
     }
 
-    /// Repeats checks that were not answered, and leaves a dead path for a preferred one.
+    /// Repeats checks that were not answered, asks for consent, and leaves a dead path for a preferred one.
     mutating func runPathChecks(at now: Instant) {
+        if let due = consentCheckDeadline, due <= now, let index = selected.flatMap({ self.index(of: $0) }) {
+            startCheck(index, nominating: false, at: now)
+        }
         for index in paths.indices { repeatCheck(index, attempts: configuration.pathCheckAttempts, at: now) }
         if let due = fallback, due <= now, let preferred { select(preferred) }
     }
@@ -78,15 +83,44 @@ extension ICEAgent {
     /// When the selected path counts as dead, so that the preferred one is selected without an answer.
     private var fallback: Instant? {
         guard preferred != nil, let index = selected.flatMap({ self.index(of: $0) }) else { return nil }
-        return max(paths[index].lastAlive, paths[index].lastMedia ?? .distantPast) + configuration.interruptedAfter
+        return paths[index].lastSign + configuration.interruptedAfter
+    }
+
+    /// When to ask for consent on the path in use, as a full agent does (RFC 7675 §5.1): a path that has answered, or
+    /// that brings media, and on which no check of the peer comes. An address that has done neither gets none of these
+    /// checks, since it may be forged.
+    private var consentCheckDeadline: Instant? {
+        guard remote != nil, let index = selected.flatMap({ self.index(of: $0) }) else { return nil }
+        let path = paths[index]
+        let due = path.lastAlive + configuration.consentCheckAfter
+        guard path.isAnswered || path.lastMedia.map({ $0 >= due }) == true else { return nil }
+        switch path.check {
+        case .running: return nil
+        case .waiting(let since): return max(since, due)
+        case .succeeded, .none: return due
+        }
+    }
+
+    /// Limits what is sent to addresses that answered none of our checks for `consentTimeout`, and from which no check
+    /// came either: their media proves that the peer sends from there, not that it receives there.
+    mutating func revokeAnswers(at now: Instant) {
+        for index in paths.indices
+        where paths[index].isAnswered && paths[index].flow.transport == .udp
+            && now - paths[index].lastAlive >= configuration.consentTimeout
+        {
+            paths[index].isAnswered = false
+            if case .succeeded = paths[index].check { paths[index].check = .none }
+            (paths[index].received, paths[index].sentUnanswered) = (0, 0)
+        }
     }
 
     var nextPathDeadline: Instant? {
         var deadline = fallback
         func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }
+        if let due = consentCheckDeadline { consider(due) }
         for path in paths {
             if case .running(let transaction) = path.check { consider(transaction.nextSend) }
-            if path.flow == selected { consider(path.lastAlive + configuration.consentTimeout) }
+            if path.flow == selected { consider(path.lastSign + configuration.consentTimeout) }
         }
         return deadline
     }

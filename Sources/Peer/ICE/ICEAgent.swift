@@ -1,4 +1,5 @@
 package import Basics
+import Cryptography
 
 /// Finds and keeps the path to one peer (RFC 8445; RFC 7675 for consent). A value: no socket, no clock. Not copyable:
 /// its owner calls it with each packet, in place.
@@ -63,11 +64,11 @@ package struct ICEAgent: ~Copyable, Sendable {
         self.local = local
         self.localAddresses = localAddresses
         self.configuration = configuration
-        random = SeededRandom(seed: seed ?? ICECredentials.randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+        random = SeededRandom(seed: seed ?? randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) })
         isSeeded = seed != nil
         isControlling = mode == .controlling
         tieBreaker = random.next()
-        liveness = ICELiveness(configuration, at: now)
+        liveness = ICELiveness(configuration, mediaIsConsent: mode == .lite, at: now)
         replies = ReplyLimiter(perSecond: configuration.repliesPerSecond)
         refusals = ReplyLimiter(perSecond: configuration.refusalsPerSecond)
     }
@@ -131,7 +132,8 @@ package struct ICEAgent: ~Copyable, Sendable {
         }
         switch message.messageClass {
         case .request: if handleRequest(message, bytes, flow, at: now) { latestClaim = claim(on: flow) }
-        // Keepalives (RFC 8445 §11): not authenticated, so they prove nothing.
+        // Keepalives (RFC 8445 §11): not authenticated, so they prove nothing. A peer that sends nothing else is asked
+        // for its consent.
         case .indication: break
         case .success, .failure:
             if mode == .controlling {
@@ -207,21 +209,21 @@ package struct ICEAgent: ~Copyable, Sendable {
             runChecks(at: now)
         } else {
             leaveStalePaths(at: now)
+            revokeAnswers(at: now)
             runPathChecks(at: now)
         }
     }
 
-    /// Removes paths without consent, which is per path (RFC 7675 §5.1): a selected path on which no check came for the
-    /// whole time is replaced by a live one, or by none, and nothing is sent to it any more.
+    /// Removes paths without consent, which is per path (RFC 7675 §5.1): a selected path on which neither a check nor
+    /// media came for the whole time is replaced by a live one, or by none, and nothing is sent to it any more.
     private mutating func leaveStalePaths(at now: Instant) {
-        let live = paths.filter { $0.isValidated && now - $0.lastAlive < configuration.consentTimeout }
+        let live = paths.filter { $0.isValidated && now - $0.lastSign < configuration.consentTimeout }
         guard live.count < paths.count else { return }
         paths = live
         if let preferred, index(of: preferred) == nil { self.preferred = nil }
         guard let selected, index(of: selected) == nil else { return }
         self.selected = nil
-        if let latest = live.max(by: { ($0.isAnswered ? 1 : 0, $0.lastAlive) < ($1.isAnswered ? 1 : 0, $1.lastAlive) })
-        {
+        if let latest = live.max(by: { ($0.isAnswered ? 1 : 0, $0.lastSign) < ($1.isAnswered ? 1 : 0, $1.lastSign) }) {
             select(latest.flow)
         }
     }
@@ -283,7 +285,7 @@ package struct ICEAgent: ~Copyable, Sendable {
 
     mutating func newTransactionID() -> STUNMessage.TransactionID {
         guard !isSeeded else { return .init(high: UInt32(truncatingIfNeeded: random.next()), low: random.next()) }
-        let bytes = ICECredentials.randomBytes(12)
+        let bytes = randomBytes(12)
         return .init(
             high: bytes[..<4].reduce(0) { $0 << 8 | UInt32($1) }, low: bytes[4...].reduce(0) { $0 << 8 | UInt64($1) })
     }

@@ -2,7 +2,8 @@ package import Basics
 
 /// Times and limits of an `ICEAgent`.
 public struct ICEConfiguration: Sendable {
-    /// RFC 7675 §5.1: without an authentic check for this long, the peer no longer consents to our media.
+    /// RFC 7675 §5.1: without a sign of consent for this long, the peer no longer consents to our media. Signs are
+    /// authentic checks and responses, and for a lite agent authentic media.
     public var consentTimeout: Duration = .seconds(30)
     /// The silence after which the link is reported as interrupted. Firefox checks every 4.65 to 5.92 s; media counts
     /// too.
@@ -25,6 +26,9 @@ public struct ICEConfiguration: Sendable {
     /// The interval of consent checks, times 0.8 to 1.2 (RFC 7675 §5.1 names 5 s; half of it notices a dead path twice
     /// as fast).
     public var consentInterval: Duration = .milliseconds(2500)
+    /// A lite agent asks for consent itself when no check of the peer came for this long (RFC 7675 §5.1 has 5 s):
+    /// libnice without consent freshness sends none after nomination, only keepalives (RFC 8445 §11).
+    public var consentCheckAfter: Duration = .seconds(5)
     /// If media came on the selected flow within this time, a nomination alone does not move the selection (Firefox
     /// nominates every pair that it checks).
     public var mediaKeepsSelection: Duration = .seconds(2)
@@ -85,6 +89,8 @@ struct ICEPath: Sendable {
     /// When the latest authentic check or response came.
     var lastAlive: Instant
     var lastMedia: Instant?
+    /// When the latest authentic check, response or media came.
+    var lastSign: Instant { max(lastAlive, lastMedia ?? .distantPast) }
     var created: Instant
     /// Consent checks without retransmission that wait for a response, oldest first.
     var consentChecks: [ICETransaction] = []

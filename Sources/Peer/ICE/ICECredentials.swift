@@ -1,4 +1,4 @@
-import COpenSSL
+import Cryptography
 
 /// A user name fragment and its password (RFC 8445 §5.3).
 public struct ICECredentials: Hashable, Sendable {
@@ -27,15 +27,6 @@ public struct ICECredentials: Hashable, Sendable {
     public static func randomToken(_ count: Int) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         return String(decoding: randomBytes(count).map { alphabet[Int($0 & 63)] }, as: UTF8.self)
-    }
-
-    static func randomBytes(_ count: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        // If the generator fails, the operating system has no entropy; the system's own generator is used then.
-        if RAND_bytes(&bytes, Int32(count)) != 1 {
-            for index in bytes.indices { bytes[index] = UInt8.random(in: 0...255) }
-        }
-        return bytes
     }
 
     /// Whether `text` consists of printable characters without spaces. RFC 8839's ice-char is narrower, but peers send

@@ -1,19 +1,22 @@
 import Basics
 
 /// Whether the peer is reachable and wants our media: by authentic checks, which are its consent (RFC 7675 §5.1), and
-/// by its media.
+/// by its authentic media. For a lite agent media is consent too: see <doc:ICE>.
 struct ICELiveness: Sendable {
     private let interruptedAfter: Duration
     private let consentTimeout: Duration
-    /// The latest authentic check or response; before the first one, the time of the start.
+    private let mediaIsConsent: Bool
+    /// The latest sign of consent; before the first one, the time of the start.
     private var lastConsent: Instant
     private var lastMedia: Instant
     /// Whether nothing came for `interruptedAfter`.
     private(set) var isInterrupted = false
-    /// Whether no check came for `consentTimeout`.
+    /// Whether no sign of consent came for `consentTimeout`.
     private(set) var isExpired = false
 
-    init(_ configuration: ICEConfiguration, at now: Instant) {
+    /// - Parameter mediaIsConsent: whether authentic media, too, keeps consent from expiring.
+    init(_ configuration: ICEConfiguration, mediaIsConsent: Bool, at now: Instant) {
+        self.mediaIsConsent = mediaIsConsent
         interruptedAfter = configuration.interruptedAfter
         consentTimeout = configuration.consentTimeout
         lastConsent = now
@@ -32,6 +35,7 @@ struct ICELiveness: Sendable {
     /// Records authentic media; true if that ends an interruption.
     mutating func noteMedia(at now: Instant) -> Bool {
         lastMedia = now
+        if mediaIsConsent { lastConsent = max(lastConsent, now) }
         return recover()
     }
 

@@ -1,5 +1,5 @@
 package import Basics
-import COpenSSL
+import Cryptography
 
 /// A STUN message (RFC 8489 §5) with the attributes that ICE uses (RFC 8445 §16).
 package struct STUNMessage: Sendable {
@@ -149,10 +149,7 @@ package struct STUNMessage: Sendable {
         // RFC 8489 §14.5: the hash covers the message as if it ended with MESSAGE-INTEGRITY.
         var covered = Array(bytes[..<offset])
         Self.setLength(of: &covered, to: offset + 24 - Self.headerLength)
-        let expected = Self.hmac(covered, password: password)
-        var difference: UInt8 = 0
-        for (index, byte) in bytes[offset + 4..<offset + 24].enumerated() { difference |= byte ^ expected[index] }
-        return difference == 0
+        return isEqual(Array(bytes[offset + 4..<offset + 24]), Self.hmac(covered, password: password))
     }
 
     /// Encodes the message, with MESSAGE-INTEGRITY if there is a password, and FINGERPRINT.
@@ -248,11 +245,7 @@ package struct STUNMessage: Sendable {
     }
 
     static func hmac(_ bytes: [UInt8], password: String) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 20)
-        var length: UInt32 = 0
-        let key = Array(password.utf8)
-        _ = HMAC(EVP_sha1(), key, Int32(key.count), bytes, bytes.count, &digest, &length)
-        return digest
+        HashFunction.sha1.authenticationCode(bytes, key: Array(password.utf8))
     }
 
     /// CRC-32 of ITU V.42, byte by byte with a table (RFC 8489 §14.7).

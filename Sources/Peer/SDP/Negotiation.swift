@@ -1,4 +1,5 @@
 import Basics
+import Cryptography
 
 /// Offers and answers for the life of one connection (RFC 3264, RFC 8829). A value without I/O: it keeps the order of
 /// sections, the version, the DTLS role and the ICE credentials.
@@ -23,7 +24,7 @@ struct Negotiation: Sendable {
     init(configuration: NegotiationConfiguration) {
         self.configuration = configuration
         // RFC 8829 §5.2.1: 64 bits with the highest 0, decimal; it must reveal nothing about the machine or the user.
-        let id = ICECredentials.randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
+        let id = randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } >> 1
         sessionID = String(id)
     }
 

@@ -10,8 +10,8 @@ package enum SRTPError: Error, Hashable, Sendable {
     case noRoom
     /// This key has encrypted all that it may (2⁴⁸ packets; RFC 3711 §9.2).
     case keyExhausted
-    /// OpenSSL refused to encrypt or to decrypt.
-    case cipher
+    /// libsrtp refused for another reason: its status (`srtp_err_status_t` in srtp.h).
+    case library(UInt32)
 }
 
 /// How many packets went through one context, and why others did not.
@@ -37,7 +37,7 @@ public struct SRTPStatistics: Hashable, Sendable {
         case .replayed: replayed += 1
         case .unauthenticated: unauthenticated += 1
         case .malformed: malformed += 1
-        case .noRoom, .keyExhausted, .cipher: otherFailures += 1
+        case .noRoom, .keyExhausted, .library: otherFailures += 1
         }
     }
 }

@@ -1,6 +1,6 @@
 /// How media is encrypted (the DTLS-SRTP protection profiles of RFC 5764 §4.1.2 and RFC 7714 §14.2).
 public enum SRTPProfile: UInt16, CaseIterable, Hashable, Sendable {
-    // In order of preference: GCM costs a quarter of counter mode with HMAC-SHA-1.
+    // In order of preference: with Debian's libsrtp GCM costs a quarter of counter mode with HMAC-SHA-1.
     /// AEAD_AES_128_GCM.
     case aes128GCM = 0x0007
     /// AEAD_AES_256_GCM.

@@ -1,12 +1,12 @@
 import Basics
-public import Foundation
+package import Foundation
 
 /// The recordings of one directory, each with a JSON sidecar file.
 ///
 /// Queries are answered from memory. Methods that write a sidecar wait for the disk, so no thread that others wait for
 /// may call them.
-public final class RecordingCatalogue: Sendable {
-    public let directory: String
+package final class RecordingCatalogue: Sendable {
+    package let directory: String
     let disk: RecordingDisk
     private let capacity: Int
     /// Whether new recordings are to be delivered.
@@ -26,7 +26,7 @@ public final class RecordingCatalogue: Sendable {
     }
 
     /// The most recordings in a catalogue; each takes about half a KiB of memory.
-    public static let defaultCapacity = 50_000
+    package static let defaultCapacity = 50_000
     /// Only the server's user and group may read the directory.
     private static let directoryMode: mode_t = 0o750
 
@@ -37,7 +37,7 @@ public final class RecordingCatalogue: Sendable {
     ///   - capacity: the most recordings that are read: the newest ones, by their names.
     ///   - delivers: whether recordings that begin from now on are to be delivered.
     ///   - node: the node of a cluster that the recordings belong to: new ids begin with it. Empty: there is none.
-    public init(
+    package init(
         directory: String, capacity: Int = defaultCapacity, disk: RecordingDisk = .system, delivers: Bool = false,
         node: String = ""
     ) throws(RecordingError) {
@@ -104,7 +104,7 @@ public final class RecordingCatalogue: Sendable {
 
     /// Lists recordings, the newest first; with `id` only those before it. The order is that in which they began, even
     /// where the clock was set back.
-    public func list(before id: String? = nil, limit: Int = .max) -> [RecordingEntry] {
+    package func list(before id: String? = nil, limit: Int = .max) -> [RecordingEntry] {
         state.withLock { state in
             var ids = state.ids[...]
             if let id { ids = ids.prefix(upTo: ids.lastIndex(of: id) ?? ids.startIndex) }
@@ -112,19 +112,19 @@ public final class RecordingCatalogue: Sendable {
         }
     }
 
-    public var count: Int { state.withLock { $0.ids.count } }
-    public func entry(_ id: String) -> RecordingEntry? { state.withLock { $0.entries[id] } }
+    package var count: Int { state.withLock { $0.ids.count } }
+    package func entry(_ id: String) -> RecordingEntry? { state.withLock { $0.entries[id] } }
 
     /// The path of a recording's first part.
-    public func path(of entry: RecordingEntry) -> String { path(entry.file) }
+    package func path(of entry: RecordingEntry) -> String { path(entry.file) }
 
     /// The path of a recording's timeline as JSON, or as WebVTT; there may be no such file.
-    public func timelinePath(of id: String, asText: Bool) -> String {
+    package func timelinePath(of id: String, asText: Bool) -> String {
         path(id + (asText ? TimelineFiles.textSuffix : TimelineFiles.jsonSuffix))
     }
 
     /// The path of a part, counted from 1; nil where the recording has no such part.
-    public func path(of entry: RecordingEntry, part: Int) -> String? {
+    package func path(of entry: RecordingEntry, part: Int) -> String? {
         if part == 1 { return path(of: entry) }
         // A sidecar may have been written by somebody else: its names must not lead out of the directory.
         guard entry.files.indices.contains(part - 1), !entry.files[part - 1].contains("/") else { return nil }
@@ -134,7 +134,7 @@ public final class RecordingCatalogue: Sendable {
     // MARK: - Changes
 
     /// The path of a track's file, counted from 1; nil where the recording has no such track.
-    public func path(of entry: RecordingEntry, track: Int) -> String? {
+    package func path(of entry: RecordingEntry, track: Int) -> String? {
         let tracks = entry.tracks ?? []
         guard tracks.indices.contains(track - 1), !tracks[track - 1].file.contains("/") else { return nil }
         return path(tracks[track - 1].file)
@@ -144,7 +144,7 @@ public final class RecordingCatalogue: Sendable {
     /// disk.
     ///
     /// - Parameter view: the view whose picture it takes.
-    public func begin(
+    package func begin(
         room: String, view: String? = nil, content: RecordingContent = RecordingContent(),
         continuing series: RecordingSeries? = nil, at now: Date = Date()
     ) throws(RecordingError) -> RecordingEntry {
@@ -212,14 +212,14 @@ public final class RecordingCatalogue: Sendable {
 
     /// Stores a changed entry in memory, and in the sidecar if the disk accepts it: the next start reads the files
     /// again.
-    public func update(_ entry: RecordingEntry) throws(RecordingError) {
+    package func update(_ entry: RecordingEntry) throws(RecordingError) {
         remember(entry)
         try write(entry)
     }
 
     /// Stores what is known of a recording that runs, such as its complete parts, so that it is known after a crash. May
     /// wait for the disk.
-    public func note(_ id: String, _ body: (inout RecordingEntry) -> Void) throws(RecordingError) {
+    package func note(_ id: String, _ body: (inout RecordingEntry) -> Void) throws(RecordingError) {
         guard var entry = entry(id), entry.state == .recording else { return }
         body(&entry)
         try update(entry)
@@ -229,7 +229,7 @@ public final class RecordingCatalogue: Sendable {
     ///
     /// - Returns: the entry; nil where it was removed.
     @discardableResult
-    public func finish(
+    package func finish(
         _ id: String, _ result: Result<RecordingSummary, RecordingError>
     ) throws(RecordingError) -> RecordingEntry? {
         guard var entry = entry(id) else { throw .unknown(id: id) }
@@ -260,7 +260,7 @@ public final class RecordingCatalogue: Sendable {
     }
 
     /// Removes the entry of a recording that never began; its files are not touched.
-    public func remove(_ id: String) {
+    package func remove(_ id: String) {
         unlink(path(id + Sidecar.suffix))
         unlink(path(id + TimelineLog.suffix))
         unlink(path(id + PendingDelivery.suffix))

@@ -1,56 +1,56 @@
-public import Foundation
+package import Foundation
 
 /// The metadata of a recording, in the catalogue and in the sidecar file (`<id>.json`).
-public struct RecordingEntry: Codable, Hashable, Sendable {
+package struct RecordingEntry: Codable, Hashable, Sendable {
     /// The state; `repairing` means that a crash left the recording open and that it is being closed. `repairing` is
     /// never written to a sidecar.
-    public enum State: String, Codable, Sendable { case recording, paused, finished, failed, repairing }
+    package enum State: String, Codable, Sendable { case recording, paused, finished, failed, repairing }
 
     /// Valid in a URL and in a file name.
-    public var id: String
+    package var id: String
     /// A number that increases from recording to recording of a directory, whatever the wall clock does; nil in
     /// sidecars of older versions.
-    public var number: Int?
-    public var room: String
+    package var number: Int?
+    package var room: String
     /// The file name of the first part in the catalogue's directory.
-    public var file: String
+    package var file: String
     /// The file names of all parts.
-    public var files: [String]
+    package var files: [String]
     /// The lengths and sizes of the complete parts, also while the recording runs; nil in sidecars of older versions.
-    public var parts: [RecordingPart]?
-    public var state: State
+    package var parts: [RecordingPart]?
+    package var state: State
     /// Wall clock time.
-    public var startedAt: Date
+    package var startedAt: Date
     /// The seconds before `startedAt` that the recording has too; nil: none.
-    public var preRoll: Double?
+    package var preRoll: Double?
     /// In seconds; nil while the recording runs.
-    public var duration: Double?
-    public var bytes: Int?
+    package var duration: Double?
+    package var bytes: Int?
     /// The media that was lost because of a slow disk; nil where none was.
-    public var dropped: RecordingLosses?
+    package var dropped: RecordingLosses?
     /// The view whose picture it has; nil in sidecars of older versions, and where it is audio alone.
-    public var view: String?
+    package var view: String?
     /// Whether its file is audio alone; nil: it is not.
-    public var audioOnly: Bool?
+    package var audioOnly: Bool?
     /// The files of single participants; nil: there are none.
-    public var tracks: [RecordingTrack]?
+    package var tracks: [RecordingTrack]?
     /// The id of the first recording of the series that this one goes on with, and its number there; nil: it goes on
     /// with none.
-    public var series: String?
-    public var seriesPart: Int?
-    public var continues: RecordingSeries? { series.map { RecordingSeries(id: $0, part: seriesPart ?? 2) } }
+    package var series: String?
+    package var seriesPart: Int?
+    package var continues: RecordingSeries? { series.map { RecordingSeries(id: $0, part: seriesPart ?? 2) } }
     /// Whether a crash left the recording open and a later start closed it.
-    public var wasRecovered: Bool
+    package var wasRecovered: Bool
     /// Why the recording ended early, in a sentence.
-    public var message: String?
+    package var message: String?
     /// Where recordings are delivered (`recording.onFinished`): how far this one is; nil: it is not to be. While the
     /// delivery is open, its file (`<id>.pending`) counts instead of this.
-    public var delivery: RecordingDelivery?
+    package var delivery: RecordingDelivery?
 
     /// The names of all files with media: the parts, and the tracks.
-    public var allFiles: [String] { files + (tracks ?? []).map(\.file) }
+    package var allFiles: [String] { files + (tracks ?? []).map(\.file) }
     /// The bytes of all files.
-    public var allBytes: Int { (bytes ?? 0) + (tracks ?? []).reduce(0) { $0 + ($1.bytes ?? 0) } }
+    package var allBytes: Int { (bytes ?? 0) + (tracks ?? []).reduce(0) { $0 + ($1.bytes ?? 0) } }
 
     /// An id such as `20260704-153012-kitchen-3f9a`: it sorts by time, contains the room, and is unique with its mark.
     static func id(room: String, at now: Date, mark: UInt16) -> String {

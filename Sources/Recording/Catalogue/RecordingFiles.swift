@@ -13,12 +13,12 @@ extension RecordingEntry {
 extension RecordingCatalogue {
     /// The paths of all files of a complete recording that exist: its parts in order, then its tracks and its
     /// timeline. Asks the disk.
-    public func files(of entry: RecordingEntry) -> [String] {
+    package func files(of entry: RecordingEntry) -> [String] {
         entry.contentNames.filter { exists($0) }.map { path($0) }
     }
 
     /// The bytes of all files of a recording on the disk.
-    public func size(of entry: RecordingEntry) -> Int {
+    package func size(of entry: RecordingEntry) -> Int {
         entry.contentNames.reduce(0) { total, name in
             var status = stat()
             return stat(path(name), &status) == 0 ? total + Int(status.st_size) : total
@@ -29,7 +29,7 @@ extension RecordingCatalogue {
     ///
     /// - Returns: the changed entry; nil where there is none.
     @discardableResult
-    public func setDelivery(_ delivery: RecordingDelivery, of id: String) throws(RecordingError) -> RecordingEntry? {
+    package func setDelivery(_ delivery: RecordingDelivery, of id: String) throws(RecordingError) -> RecordingEntry? {
         guard let entry = rememberDelivery(delivery, of: id) else { return nil }
         if delivery.isOpen {
             try PendingDelivery.write(delivery, of: id, self)
@@ -45,7 +45,7 @@ extension RecordingCatalogue {
     ///
     /// - Returns: whether nothing is left.
     /// - Throws: where a file cannot be removed; the recording then stays.
-    public func delete(_ entry: RecordingEntry, atMost count: Int) throws(RecordingError) -> Bool {
+    package func delete(_ entry: RecordingEntry, atMost count: Int) throws(RecordingError) -> Bool {
         let names = entry.contentNames.filter { exists($0) }
         for name in names.prefix(count) where unlink(path(name)) != 0 && errno != ENOENT {
             throw .notWritable(path: path(name), reason: String(cString: strerror(errno)))

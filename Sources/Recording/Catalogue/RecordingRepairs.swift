@@ -5,7 +5,7 @@ import Foundation
 /// recordings begin and others are read.
 ///
 /// Fragmented MP4 files without a sidecar are closed too, and get an entry.
-public final class RecordingRepairs: Sendable {
+package final class RecordingRepairs: Sendable {
     private let catalogue: RecordingCatalogue
     private let waitingIDs: Guarded<[Open]>
 
@@ -15,16 +15,16 @@ public final class RecordingRepairs: Sendable {
         var after = RecordingEntry.State.finished
     }
 
-    public init(_ catalogue: RecordingCatalogue) {
+    package init(_ catalogue: RecordingCatalogue) {
         self.catalogue = catalogue
         waitingIDs = Guarded(catalogue.leftOpen.map { Open(id: $0) })
     }
 
     /// How many recordings are still to be closed, including the current one.
-    public var waiting: Int { waitingIDs.withLock { $0.count } }
+    package var waiting: Int { waitingIDs.withLock { $0.count } }
 
     /// Their ids. A recording is among them until its sidecar is written.
-    public var waitingRecordings: Set<String> { waitingIDs.withLock { Set($0.map(\.id)) } }
+    package var waitingRecordings: Set<String> { waitingIDs.withLock { Set($0.map(\.id)) } }
 
     /// Closes all open recordings. To be called once, on a thread of low priority.
     ///
@@ -32,7 +32,7 @@ public final class RecordingRepairs: Sendable {
     ///   - shouldGoOn: called before each file; after false the rest waits for the next start.
     ///   - onFound: called once all that is open has the state `repairing`.
     ///   - onClosed: called with each closed recording and the number of those that still wait.
-    public func run(
+    package func run(
         reserve: DiskReserve? = nil, while shouldGoOn: () -> Bool = { true }, onFound: () -> Void = {},
         onClosed: (RecordingEntry, _ left: Int) -> Void = { _, _ in }
     ) {

@@ -1,30 +1,30 @@
 import Basics
-public import Foundation
+package import Foundation
 
 /// Which recordings are removed, by their age and by the size of all together. A value.
-public struct RecordingRetention: Sendable {
+package struct RecordingRetention: Sendable {
     /// Why a recording was removed. `request`: somebody asked for it.
-    public enum Reason: String, Sendable, CaseIterable { case age, size, request }
+    package enum Reason: String, Sendable, CaseIterable { case age, size, request }
 
-    public struct Choice: Sendable, Equatable {
+    package struct Choice: Sendable, Equatable {
         /// What is to be removed, the oldest first.
-        public var removed: [(id: String, reason: Reason)] = []
+        package var removed: [(id: String, reason: Reason)] = []
         /// How many stay only because they are not delivered.
-        public var undelivered = 0
+        package var undelivered = 0
         /// The sizes of some recordings are still to be asked.
-        public var isPartial = false
+        package var isPartial = false
 
-        public static func == (a: Choice, b: Choice) -> Bool {
+        package static func == (a: Choice, b: Choice) -> Bool {
             a.removed.elementsEqual(b.removed, by: ==) && a.undelivered == b.undelivered && a.isPartial == b.isPartial
         }
     }
 
     /// The age since their end at which recordings are removed; zero: none.
-    public var keep: Duration
+    package var keep: Duration
     /// The bytes of all complete recordings at which the oldest are removed; 0: none.
-    public var maxBytes: Int
+    package var maxBytes: Int
     /// Whether only delivered recordings may be removed.
-    public var needsDelivery: Bool
+    package var needsDelivery: Bool
 
     /// The sizes that are known already, with the state in which they were asked: the delivery may move files.
     private var sizes: [String: (state: RecordingDelivery.State?, bytes: Int)] = [:]
@@ -36,13 +36,13 @@ public struct RecordingRetention: Sendable {
     /// Sizes are asked again after this, in seconds: files are moved by hand too.
     static let sizesLast = 3600.0
 
-    public init(keep: Duration, maxBytes: Int, needsDelivery: Bool) {
+    package init(keep: Duration, maxBytes: Int, needsDelivery: Bool) {
         self.keep = keep
         self.maxBytes = maxBytes
         self.needsDelivery = needsDelivery
     }
 
-    public var isOn: Bool { keep > .zero || maxBytes > 0 }
+    package var isOn: Bool { keep > .zero || maxBytes > 0 }
 
     /// Chooses among recordings.
     ///
@@ -50,7 +50,7 @@ public struct RecordingRetention: Sendable {
     ///   - entries: the oldest first.
     ///   - isBusy: whether a recording still runs or is being closed.
     ///   - size: asks the disk for a recording's bytes.
-    public mutating func choose(
+    package mutating func choose(
         from entries: [RecordingEntry], at now: Date, isBusy: (String) -> Bool, size: (RecordingEntry) -> Int
     ) -> Choice {
         let complete = entries.filter { ($0.state == .finished || $0.state == .failed) && !isBusy($0.id) }

@@ -1,14 +1,14 @@
 /// The offset between audio and video of a file, by flashes and beeps in its content.
-public struct AVSync: Sendable, Equatable {
+package struct AVSync: Sendable, Equatable {
     /// The number of flashes with their beep.
-    public var pairs: Int
+    package var pairs: Int
     /// Seconds by which the audio is late, by the median; below zero: early.
-    public var offset: Double
+    package var offset: Double
     /// The same of the first and of the last third of the pairs.
-    public var atStart: Double
-    public var atEnd: Double
+    package var atStart: Double
+    package var atEnd: Double
     /// The largest difference of a pair from `offset`, in seconds.
-    public var spread: Double
+    package var spread: Double
 
     /// The largest offset that is found, in seconds: flashes usually come each second.
     private static let reach = 0.5

@@ -3,28 +3,28 @@ import CFFmpeg
 import Codecs
 
 /// What a whole file of a recording holds: its tracks, gaps in them, and how far sound and picture are apart.
-public struct RecordingExamination: Sendable {
+package struct RecordingExamination: Sendable {
     /// A stretch without media.
-    public struct Gap: Sendable, Equatable {
-        public var kind: RecordingReport.Track.Kind
+    package struct Gap: Sendable, Equatable {
+        package var kind: RecordingReport.Track.Kind
         /// The time in the file.
-        public var start: Duration
-        public var length: Duration
+        package var start: Duration
+        package var length: Duration
     }
 
-    public var report: RecordingReport
+    package var report: RecordingReport
     /// The gaps of both tracks in the order of their times, the first thousand.
-    public var gaps: [Gap] = []
+    package var gaps: [Gap] = []
     /// Measured in the content; nil where it has no flashes with beeps, or was not decoded.
-    public var sync: AVSync?
+    package var sync: AVSync?
     /// The stretches of two seconds and more without any sound, which may be what was heard; nil: not decoded.
-    public var silences: [Gap]?
+    package var silences: [Gap]?
     /// The chapters in the file.
-    public var chapters: [RecordingChapter] = []
+    package var chapters: [RecordingChapter] = []
     /// The entry of the recording that the file is a part of; nil where it has no sidecar.
-    public var entry: RecordingEntry?
+    package var entry: RecordingEntry?
     /// The timeline of the whole recording; nil where there is none beside the file.
-    public var timeline: RecordingTimeline?
+    package var timeline: RecordingTimeline?
 
     /// The longest time that a picture is shown: a room sends one each second, whatever happens in it.
     private static let longestPicture = Duration.milliseconds(1500)
@@ -35,7 +35,7 @@ public struct RecordingExamination: Sendable {
     /// Reads a file.
     ///
     /// - Parameter decoding: whether pictures and audio are decoded, which takes some minutes for an hour.
-    public init(file: String, decoding: Bool = true) throws(RecordingError) {
+    package init(file: String, decoding: Bool = true) throws(RecordingError) {
         report = try RecordingRepair.check(file: file)
         (gaps, chapters) = try Self.gapsAndChapters(of: file)
         readBeside(file)

@@ -3,13 +3,13 @@ import CFFmpeg
 import Glibc
 
 /// Checks recordings, and closes those that a crash left open.
-public enum RecordingRepair {
+package enum RecordingRepair {
     /// Makes an ordinary MP4 of all readable packets of `file`.
     ///
     /// - Parameter output: the path of the result; where it is `file` itself, a large file is closed in place without a
     ///   copy.
     @discardableResult
-    public static func repair(file: String, output: String) throws(RecordingError) -> RecordingSummary {
+    package static func repair(file: String, output: String) throws(RecordingError) -> RecordingSummary {
         let report: RecordingReport
         if file == output, !isClosed(file) {
             report = try MP4Closing.close(file)
@@ -23,7 +23,7 @@ public enum RecordingRepair {
     }
 
     /// Reads the whole file and reports its tracks.
-    public static func check(file: String) throws(RecordingError) -> RecordingReport {
+    package static func check(file: String) throws(RecordingError) -> RecordingReport {
         var status = stat()
         guard stat(file, &status) == 0 else { throw .unreadable(path: file, reason: String(cString: strerror(errno))) }
         let input = try MP4Input(path: file)

@@ -1,34 +1,34 @@
 import Basics
 
 /// The result of `RecordingRepair.check`.
-public struct RecordingReport: Sendable {
-    public struct Track: Sendable {
-        public enum Kind: Sendable { case video, audio }
-        public var kind: Kind
+package struct RecordingReport: Sendable {
+    package struct Track: Sendable {
+        package enum Kind: Sendable { case video, audio }
+        package var kind: Kind
         /// e.g. `h264`, `aac`.
-        public var codec: String
+        package var codec: String
         /// The time of the first picture or sample, and the end of the last one.
-        public var start: Duration
-        public var end: Duration
+        package var start: Duration
+        package var end: Duration
         /// In pixels; 0 for audio.
-        public var width: Int
-        public var height: Int
-        public var packetCount: Int
+        package var width: Int
+        package var height: Int
+        package var packetCount: Int
         /// The number of keyframes, to which a player can seek.
-        public var keyframeCount: Int
+        package var keyframeCount: Int
     }
 
-    public var file: String
-    public var bytes: Int
-    public var duration: Duration
-    public var tracks: [Track]
+    package var file: String
+    package var bytes: Int
+    package var duration: Duration
+    package var tracks: [Track]
     /// The start of the audio minus the start of the video: above zero when the audio begins later. Nil unless both
     /// exist.
-    public var avOffset: Duration?
+    package var avOffset: Duration?
     /// The end of the audio minus the end of the video.
-    public var avOffsetAtEnd: Duration?
+    package var avOffsetAtEnd: Duration?
     /// Whether the file is an ordinary MP4 with one index; a recording that a crash left open is not.
-    public var closedProperly: Bool
+    package var closedProperly: Bool
 
     /// A report whose duration and offsets are computed from the tracks.
     init(file: String, bytes: Int, tracks: [Track], closedProperly: Bool) {

@@ -1,19 +1,19 @@
-public import Foundation
+package import Foundation
 
 /// The program that delivers recordings, with placeholders in its arguments.
 ///
 /// No shell reads the arguments: whatever a name has in it stays within its argument.
-public struct DeliveryCommand: Hashable, Sendable {
+package struct DeliveryCommand: Hashable, Sendable {
     /// The program and its arguments.
-    public var words: [String]
+    package var words: [String]
 
     /// The longest `TESSERA_FILES` in bytes: the kernel allows an entry of the environment 128 KiB (`MAX_ARG_STRLEN`).
     static let longestList = 120 << 10
 
-    public init(_ words: [String]) { self.words = words }
+    package init(_ words: [String]) { self.words = words }
 
     /// Why the arguments cannot be used; nil if they can.
-    public static func fault(of words: [String]) -> String? {
+    package static func fault(of words: [String]) -> String? {
         guard let program = words.first else { return nil }
         if program.isEmpty || program.contains("{") { return "the program comes first, without placeholders" }
         for word in words where word != "{files}" && word.contains("{files}") {
@@ -23,7 +23,7 @@ public struct DeliveryCommand: Hashable, Sendable {
     }
 
     /// The arguments for a recording.
-    public func arguments(for job: DeliveryJob) -> [String] {
+    package func arguments(for job: DeliveryJob) -> [String] {
         words.flatMap { word -> [String] in
             if word == "{files}" { return job.files }
             return [Self.fill(word, ["{file}": job.file, "{id}": job.id, "{room}": job.room])]
@@ -50,7 +50,7 @@ public struct DeliveryCommand: Hashable, Sendable {
 
     /// The environment for a recording: that of the server without the server's own settings, which have secrets among
     /// them, and with the recording's.
-    public static func environment(for job: DeliveryJob, from server: [String: String]) -> [String: String] {
+    package static func environment(for job: DeliveryJob, from server: [String: String]) -> [String: String] {
         var environment = server.filter { !$0.key.hasPrefix("TESSERA") }
         environment["TESSERA_ID"] = job.id
         environment["TESSERA_ROOM"] = job.room
@@ -65,29 +65,29 @@ public struct DeliveryCommand: Hashable, Sendable {
 }
 
 /// A recording as its delivery gets it; its JSON is the program's standard input.
-public struct DeliveryJob: Hashable, Sendable, Encodable {
-    public var id: String
-    public var room: String
+package struct DeliveryJob: Hashable, Sendable, Encodable {
+    package var id: String
+    package var room: String
     /// The path of the first part.
-    public var file: String
+    package var file: String
     /// The paths of all files: parts, timeline.
-    public var files: [String]
-    public var parts: [RecordingPart]
-    public var startedAt: Date
+    package var files: [String]
+    package var parts: [RecordingPart]
+    package var startedAt: Date
     /// In seconds.
-    public var duration: Double
-    public var bytes: Int
+    package var duration: Double
+    package var bytes: Int
     /// `finished` or `failed`.
-    public var state: RecordingEntry.State
+    package var state: RecordingEntry.State
     /// Whether a crash left the recording open.
-    public var repaired: Bool
+    package var repaired: Bool
     /// Why the recording ended early.
-    public var error: String?
+    package var error: String?
 
     /// - Parameters:
     ///   - file: an absolute path, since the program may change its directory.
     ///   - files: absolute paths too.
-    public init(_ entry: RecordingEntry, file: String, files: [String]) {
+    package init(_ entry: RecordingEntry, file: String, files: [String]) {
         id = entry.id
         // A file that was found without its sidecar.
         room = entry.room.isEmpty ? "unknown" : entry.room
@@ -102,7 +102,7 @@ public struct DeliveryJob: Hashable, Sendable, Encodable {
         error = entry.message
     }
 
-    public var json: [UInt8] {
+    package var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

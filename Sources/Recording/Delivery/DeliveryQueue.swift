@@ -1,30 +1,30 @@
-public import Basics
+package import Basics
 
 /// The recordings that wait for their delivery, one of which is delivered at a time. A value; times are those of the
 /// monotonic clock.
-public struct DeliveryQueue: Sendable {
+package struct DeliveryQueue: Sendable {
     /// The recordings with the time of their next run; those of one time in the order in which they came.
     private var waiting: [(id: String, due: Instant)] = []
     /// The one that is being delivered.
-    public private(set) var running: String?
+    package private(set) var running: String?
 
-    public init() {}
+    package init() {}
 
     /// How many are not delivered yet.
-    public var count: Int { waiting.count + (running == nil ? 0 : 1) }
+    package var count: Int { waiting.count + (running == nil ? 0 : 1) }
 
     /// Adds a recording, or changes the time of its next run. While it is being delivered nothing happens.
-    public mutating func add(_ id: String, due: Instant) {
+    package mutating func add(_ id: String, due: Instant) {
         guard id != running else { return }
         waiting.removeAll { $0.id == id }
         waiting.insert((id, due), at: waiting.firstIndex { $0.due > due } ?? waiting.endIndex)
     }
 
     /// When `take` returns something; nil: not before another recording comes.
-    public var nextDue: Instant? { running == nil ? waiting.first?.due : nil }
+    package var nextDue: Instant? { running == nil ? waiting.first?.due : nil }
 
     /// Begins the delivery that is due; nil where there is none.
-    public mutating func take(at now: Instant) -> String? {
+    package mutating func take(at now: Instant) -> String? {
         guard let due = nextDue, due <= now else { return nil }
         running = waiting.removeFirst().id
         return running
@@ -33,7 +33,7 @@ public struct DeliveryQueue: Sendable {
     /// Ends the delivery that runs.
     ///
     /// - Parameter wait: until the next run; nil: it is over.
-    public mutating func end(again wait: Duration?, at now: Instant) {
+    package mutating func end(again wait: Duration?, at now: Instant) {
         guard let id = running else { return }
         running = nil
         if let wait { add(id, due: now + wait) }

@@ -4,10 +4,10 @@ import Basics
 ///
 /// A recording claims bytes before it writes them, and claimed bytes count as used. So however many recordings write at
 /// once, the free space does not fall below the reserve.
-public final class DiskReserve: Sendable {
-    public let directory: String
+package final class DiskReserve: Sendable {
+    package let directory: String
     /// The configured reserve in bytes.
-    public let minimumFree: Int
+    package let minimumFree: Int
 
     private let disk: RecordingDisk
     /// The claimed bytes. The lock is held while the file system is queried: a claim must see the free space either
@@ -21,30 +21,30 @@ public final class DiskReserve: Sendable {
     /// use.
     private static let startMargin = 32 << 20
 
-    public init(directory: String, minimumFree: Int, disk: RecordingDisk = .system) {
+    package init(directory: String, minimumFree: Int, disk: RecordingDisk = .system) {
         self.directory = directory
         self.minimumFree = max(0, minimumFree)
         self.disk = disk
     }
 
     /// The bytes that are left free on a file system of `size` bytes.
-    public func floor(ofSize size: Int) -> Int { isLargerThanDisk(size) ? size / Self.partOfSmallDisk : minimumFree }
+    package func floor(ofSize size: Int) -> Int { isLargerThanDisk(size) ? size / Self.partOfSmallDisk : minimumFree }
 
     private func isLargerThanDisk(_ size: Int) -> Bool { minimumFree > size }
 
     /// The space at the last query; never waits for the disk.
-    public var lastSpace: DiskSpace? { lastSeen.withLock { $0 } }
+    package var lastSpace: DiskSpace? { lastSeen.withLock { $0 } }
 
     /// Queries the space now. May wait for the disk.
     @discardableResult
-    public func look() -> DiskSpace? {
+    package func look() -> DiskSpace? {
         let space = disk.space(directory)
         lastSeen.withLock { $0 = space }
         return space
     }
 
     /// Why the configured reserve cannot be kept, in a sentence; nil if it can.
-    public func complaint() -> String? {
+    package func complaint() -> String? {
         guard let space = look(), isLargerThanDisk(space.size) else { return nil }
         return
             "recording.minimumFree (\(RecordingError.text(bytes: minimumFree))) is more than the file system of \(directory) has "
@@ -52,7 +52,7 @@ public final class DiskReserve: Sendable {
     }
 
     /// Throws `lowSpace` where no recording may begin. May wait for the disk.
-    public func checkStart() throws(RecordingError) {
+    package func checkStart() throws(RecordingError) {
         let taken = claimed.withLock { $0 }
         guard let space = look() else { return }
         let wanted = floor(ofSize: space.size) + min(Self.startMargin, space.size / Self.partOfSmallDisk)
@@ -62,7 +62,7 @@ public final class DiskReserve: Sendable {
     }
 
     /// Throws `lowSpace` where the reserve is already used, for example by other programs. May wait for the disk.
-    public func checkRunning() throws(RecordingError) {
+    package func checkRunning() throws(RecordingError) {
         guard minimumFree > 0, let space = look() else { return }
         let wanted = floor(ofSize: space.size)
         if space.free < wanted { throw .lowSpace(directory: directory, free: space.free, wanted: wanted) }

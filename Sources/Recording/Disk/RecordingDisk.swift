@@ -1,13 +1,13 @@
 import Glibc
 
 /// The file system calls of running recordings. Tests replace them by a disk that is full, slow or read-only.
-public struct RecordingDisk: Sendable {
+package struct RecordingDisk: Sendable {
     /// write(2): returns the number of written bytes, or minus the `errno`.
-    public var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
+    package var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
     /// The space of the file system that holds a directory; nil where the query fails.
-    public var space: @Sendable (_ directory: String) -> DiskSpace?
+    package var space: @Sendable (_ directory: String) -> DiskSpace?
 
-    public init(
+    package init(
         write: @escaping @Sendable (Int32, UnsafeRawBufferPointer) -> Int = RecordingDisk.systemWrite,
         space: @escaping @Sendable (String) -> DiskSpace? = RecordingDisk.systemSpace
     ) {
@@ -15,14 +15,14 @@ public struct RecordingDisk: Sendable {
         self.space = space
     }
 
-    public static let system = RecordingDisk()
+    package static let system = RecordingDisk()
 
-    public static let systemWrite: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { descriptor, bytes in
+    package static let systemWrite: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { descriptor, bytes in
         let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
         return count < 0 ? -Int(errno) : count
     }
 
-    public static let systemSpace: @Sendable (String) -> DiskSpace? = { directory in
+    package static let systemSpace: @Sendable (String) -> DiskSpace? = { directory in
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return nil }
         let block = Int(clamping: status.f_frsize)
@@ -38,11 +38,11 @@ public struct RecordingDisk: Sendable {
 }
 
 /// In bytes.
-public struct DiskSpace: Hashable, Sendable {
-    public var free: Int
-    public var size: Int
+package struct DiskSpace: Hashable, Sendable {
+    package var free: Int
+    package var size: Int
 
-    public init(free: Int, size: Int) {
+    package init(free: Int, size: Int) {
         self.free = free
         self.size = size
     }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Why a recording could not be made, or could not go on.
-public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable {
+package enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable {
     /// The file or its directory cannot be written.
     case notWritable(path: String, reason: String)
     /// The disk is full; the media recorded so far is kept.
@@ -31,15 +31,15 @@ public enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable 
     case tooMany(directory: String, count: Int)
 
     /// The text with full paths, for the log and the command line.
-    public var description: String { text { $0 } }
+    package var description: String { text { $0 } }
 
     /// The text for clients, with file names only, so that it does not reveal paths on the server.
-    public var publicDescription: String {
+    package var publicDescription: String {
         text { path in path.split(separator: "/").last.map(String.init) ?? path }
     }
 
     /// Whether the recording ended early but in order, without losing recorded media.
-    public var isOrderlyEnd: Bool { if case .lowSpace = self { true } else { isLimit } }
+    package var isOrderlyEnd: Bool { if case .lowSpace = self { true } else { isLimit } }
 
     /// Whether the recording ended because of its own limits; nothing is wrong with the disk then.
     var isLimit: Bool {

@@ -1,11 +1,11 @@
 /// The names of a recording's files: `<id>.mp4` or `<id>.m4a`, `<id>-2.mp4` …, and `<id>.track-1.webm` … beside them.
-public enum RecordingFile {
+package enum RecordingFile {
     static let videoSuffix = ".mp4"
     static let audioSuffix = ".m4a"
     static let suffixes = [videoSuffix, audioSuffix]
 
     /// The media type of a file, by its name.
-    public static func mediaType(_ name: String) -> String {
+    package static func mediaType(_ name: String) -> String {
         if name.hasSuffix(audioSuffix) { return "audio/mp4" }
         if name.hasSuffix(".webm") { return "video/webm" }
         return name.hasSuffix(".mkv") ? "video/x-matroska" : "video/mp4"

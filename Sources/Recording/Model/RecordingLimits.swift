@@ -1,13 +1,13 @@
 /// When a recording begins a new file, and when it ends by itself.
-public struct RecordingLimits: Sendable, Equatable {
+package struct RecordingLimits: Sendable, Equatable {
     /// The time after which a new file (`name-2.mp4` …) begins with a keyframe; zero: one file.
-    public var segment: Duration
+    package var segment: Duration
     /// The length, without pauses, at which the recording ends; zero: none.
-    public var length: Duration
+    package var length: Duration
     /// The bytes of all files at which the recording ends, to within a second of media; 0: none.
-    public var size: Int
+    package var size: Int
 
-    public init(segment: Duration = .zero, length: Duration = .zero, size: Int = 0) {
+    package init(segment: Duration = .zero, length: Duration = .zero, size: Int = 0) {
         self.segment = segment
         self.length = length
         self.size = size

@@ -1,19 +1,19 @@
-public import Basics
+package import Basics
 import Dispatch
 
 /// Records one H.264 stream and one audio stream, or audio alone, to an MP4 that survives a crash at any moment.
 ///
 /// Until `finish` the file is fragmented, and media is on the disk at most about a second after it was appended;
 /// `finish` converts it to an ordinary MP4. The work runs on a queue of its own, so no call waits for the disk.
-public final class MP4Recorder: Sendable {
+package final class MP4Recorder: Sendable {
     /// The path of the first (or only) part.
-    public let file: String
+    package let file: String
 
     private let queue = DispatchQueue(label: "recorder", qos: .utility)
     private let backlog: RecordingBacklog
     private let work: RecorderWork
     /// Takes what each participant sends; nil where no tracks are written.
-    public let tracks: RecordingTracks?
+    package let tracks: RecordingTracks?
 
     /// Creates the file at once, so that an unwritable directory is an error here. The first keyframe of `width` ×
     /// `height` starts the recording. Callbacks are called on the recorder's queue, except `onParts`.
@@ -29,7 +29,7 @@ public final class MP4Recorder: Sendable {
     ///   - onParts: called with all parts that are complete, whenever there is one more; on any thread.
     ///   - onTracks: called with all files of tracks, whenever one begins or ends.
     ///   - onFailure: called at most once, after the file was closed as far as possible.
-    public init(
+    package init(
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
         fragment: Duration = .seconds(1), limits: RecordingLimits = RecordingLimits(),
         sizeMayChange: Bool = false, content: RecordingContent = RecordingContent(), disk: RecordingDisk = .system,
@@ -65,16 +65,16 @@ public final class MP4Recorder: Sendable {
     }
 
     /// The media that was dropped so far because the disk was too slow.
-    public var losses: RecordingLosses { backlog.losses + (tracks?.losses ?? RecordingLosses()) }
+    package var losses: RecordingLosses { backlog.losses + (tracks?.losses ?? RecordingLosses()) }
 
     /// Appends an H.264 access unit with its room time.
-    public func append(_ video: EncodedVideoFrame) {
+    package func append(_ video: EncodedVideoFrame) {
         let size = video.data.count
         if backlog.takeFrame(size, isKeyframe: video.isKeyframe) { run(size) { $0.append(video) } }
     }
 
     /// Appends mono samples at 48 kHz; `timestamp` is the room time in samples.
-    public func append(audio samples: [Float], timestamp: Int64) {
+    package func append(audio samples: [Float], timestamp: Int64) {
         let size = samples.count * MemoryLayout<Float>.stride
         if backlog.takeAudio(size) { run(size) { $0.append(audio: samples, timestamp: timestamp) } }
     }
@@ -85,29 +85,29 @@ public final class MP4Recorder: Sendable {
     }
 
     /// Pauses the recording at `instant`.
-    public func pause(at instant: Instant) {
+    package func pause(at instant: Instant) {
         tracks?.pause()
         run(0) { $0.pause(at: instant) }
     }
 
     /// Resumes the recording with the first keyframe after `instant`. The file has no gap at the pause.
-    public func resume(at instant: Instant) {
+    package func resume(at instant: Instant) {
         run(0) { $0.resume(at: instant) }
         tracks?.resume()
     }
 
     /// Sets the names of participants, by their ids, for tracks that begin from now on.
-    public func set(names: [String: String]) {
+    package func set(names: [String: String]) {
         if tracks != nil { run(0) { $0.set(names: names) } }
     }
 
     /// Notes what happened at `instant`, for the chapters of the file and for the timeline beside it.
-    public func note(_ event: TimelineEvent, at instant: Instant) {
+    package func note(_ event: TimelineEvent, at instant: Instant) {
         run(0) { $0.note(event, at: instant) }
     }
 
     /// The length of the recording so far, without pauses.
-    public func duration() async -> Duration {
+    package func duration() async -> Duration {
         await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.duration) }
         }
@@ -116,7 +116,7 @@ public final class MP4Recorder: Sendable {
     /// Closes the file as an ordinary MP4. Later calls return the same result.
     ///
     /// After a failure the summary describes the saved part, and its `failure` holds the reason.
-    public func finish() async throws(RecordingError) -> RecordingSummary {
+    package func finish() async throws(RecordingError) -> RecordingSummary {
         tracks?.end()
         let result = await withCheckedContinuation { continuation in
             queue.async { [work] in continuation.resume(returning: work.finish()) }

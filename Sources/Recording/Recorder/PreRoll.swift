@@ -1,10 +1,10 @@
-public import Basics
+package import Basics
 
 /// Keeps the last media of a room in memory, so that a recording begins before it was started.
 ///
 /// It holds encoded frames from a keyframe on, and the audio as 16-bit samples: encoded twice, the audio would lose
 /// quality. Both are bounded by time and by memory; at either bound the oldest frames are dropped up to a keyframe.
-public final class PreRoll: Sendable {
+package final class PreRoll: Sendable {
     private let length: Duration
     private let keyframeDistance: Duration
     private let memory: RecordingMemory
@@ -23,7 +23,7 @@ public final class PreRoll: Sendable {
     }
 
     /// The longest `length`: with it a room of 1.5 Mbit/s stays within `RecordingMemory.defaultPerRecording`.
-    public static let maxLength = Duration.seconds(90)
+    package static let maxLength = Duration.seconds(90)
     /// Keyframes that come by themselves cost the participants 1 to 2 % of the rate at this distance.
     private static let longestKeyframeDistance = Duration.seconds(10)
     /// A recording begins with a keyframe, so that it has at least two thirds of the length.
@@ -35,7 +35,7 @@ public final class PreRoll: Sendable {
     ///   - length: the most media that is kept.
     ///   - memory: the memory for all rooms' media.
     ///   - onKeyframeNeeded: called, on the thread that appends, when the latest keyframe is too old.
-    public init(length: Duration, memory: RecordingMemory, onKeyframeNeeded: @escaping @Sendable () -> Void) {
+    package init(length: Duration, memory: RecordingMemory, onKeyframeNeeded: @escaping @Sendable () -> Void) {
         self.length = length
         self.memory = memory
         self.onKeyframeNeeded = onKeyframeNeeded
@@ -45,7 +45,7 @@ public final class PreRoll: Sendable {
     deinit { end() }
 
     /// Appends an H.264 access unit with its room time.
-    public func append(_ frame: EncodedVideoFrame) {
+    package func append(_ frame: EncodedVideoFrame) {
         let needsKeyframe = state.withLock { state in
             if let recorder = state.recorder {
                 recorder.append(frame)
@@ -66,7 +66,7 @@ public final class PreRoll: Sendable {
     }
 
     /// Appends mono samples at 48 kHz; `timestamp` is the room time in samples.
-    public func append(audio samples: [Float], timestamp: Int64) {
+    package func append(audio samples: [Float], timestamp: Int64) {
         state.withLock { state in
             if let recorder = state.recorder { return recorder.append(audio: samples, timestamp: timestamp) }
             let block = KeptMedia.Block(samples, timestamp)
@@ -80,7 +80,7 @@ public final class PreRoll: Sendable {
     ///
     /// - Returns: the time from the first frame to `now`; zero where no frame is kept.
     @discardableResult
-    public func hand(to recorder: MP4Recorder, at now: Instant) -> Duration {
+    package func hand(to recorder: MP4Recorder, at now: Instant) -> Duration {
         state.withLock { state in
             if state.isOver || state.recorder != nil { return .zero }
             drop(before: now - length, &state)
@@ -92,7 +92,7 @@ public final class PreRoll: Sendable {
     }
 
     /// Forgets everything and takes nothing any more.
-    public func end() {
+    package func end() {
         state.withLock { state in
             memory.give(state.bytes)
             state = State(isOver: true)
@@ -100,7 +100,7 @@ public final class PreRoll: Sendable {
     }
 
     /// Bytes that are kept now.
-    public var bytes: Int { state.withLock { $0.bytes } }
+    package var bytes: Int { state.withLock { $0.bytes } }
 
     /// Returns false where the frame is of no use: it needs one that is not kept, or there is no memory.
     private func keep(_ frame: EncodedVideoFrame, _ state: inout State) -> Bool {

@@ -2,24 +2,24 @@ import Basics
 import Synchronization
 
 /// The memory for media that waits for a slow disk, shared by all recordings.
-public final class RecordingMemory: Sendable {
+package final class RecordingMemory: Sendable {
     /// 32 MiB, a minute and a half of one recording at 1.5 Mbit/s, whose audio waits as samples.
-    public static let defaultPerRecording = 32 << 20
+    package static let defaultPerRecording = 32 << 20
     /// The limit of eight recordings; a disk that does not answer delays all of them.
-    public static let defaultInAll = 256 << 20
+    package static let defaultInAll = 256 << 20
 
     let perRecording: Int
     private let inAll: Int
     private let taken = Atomic<Int>(0)
 
     /// In bytes.
-    public init(perRecording: Int = defaultPerRecording, inAll: Int = defaultInAll) {
+    package init(perRecording: Int = defaultPerRecording, inAll: Int = defaultInAll) {
         self.perRecording = perRecording
         self.inAll = inAll
     }
 
     /// Bytes that wait now.
-    public var waiting: Int { taken.load(ordering: .relaxed) }
+    package var waiting: Int { taken.load(ordering: .relaxed) }
 
     func take(_ bytes: Int) -> Bool {
         if taken.wrappingAdd(bytes, ordering: .relaxed).newValue <= inAll { return true }

@@ -1,20 +1,20 @@
-public import Basics
+package import Basics
 import Dispatch
 
 /// Takes what each participant sends, for files beside a recording, and puts the pictures on the clock of the audio.
 ///
 /// The audio of a moment is played later than it was captured, by a jitter buffer's delay. A picture of the same moment
 /// waits here until that audio is played, and gets its time. No call waits for the disk.
-public final class RecordingTracks: Sendable {
+package final class RecordingTracks: Sendable {
     /// A participant's part of a tick of audio.
-    public struct Voice: Sendable {
-        public var participant: String
+    package struct Voice: Sendable {
+        package var participant: String
         /// 20 ms from the tick on, before the mix; nil: silence.
-        public var samples: [Float]?
+        package var samples: [Float]?
         /// From the capture of the first sample to the tick; nil: nothing is played.
-        public var delay: Duration?
+        package var delay: Duration?
 
-        public init(participant: String, samples: [Float]?, delay: Duration?) {
+        package init(participant: String, samples: [Float]?, delay: Duration?) {
             self.participant = participant
             self.samples = samples
             self.delay = delay
@@ -22,19 +22,19 @@ public final class RecordingTracks: Sendable {
     }
 
     /// A frame that a participant sent.
-    public struct Picture: Sendable {
-        public var participant: String
+    package struct Picture: Sendable {
+        package var participant: String
         /// Whether it is of the second video section, which sends screens.
-        public var isScreen: Bool
+        package var isScreen: Bool
         /// What it shows: a camera's section may send a screen too.
-        public var kind: RecordingTrack.Kind
-        public var frame: EncodedVideoFrame
-        public var rotation: Rotation
+        package var kind: RecordingTrack.Kind
+        package var frame: EncodedVideoFrame
+        package var rotation: Rotation
         /// The room time of its capture.
-        public var captureTime: Instant
-        public var arrival: Instant
+        package var captureTime: Instant
+        package var arrival: Instant
 
-        public init(
+        package init(
             participant: String, isScreen: Bool, kind: RecordingTrack.Kind, frame: EncodedVideoFrame,
             rotation: Rotation, captureTime: Instant, arrival: Instant
         ) {
@@ -83,7 +83,7 @@ public final class RecordingTracks: Sendable {
     var losses: RecordingLosses { state.withLock { $0.losses } }
 
     /// Takes a tick of all who are recorded; `timestamp` is its room time at 48 kHz. The tracks of all others end.
-    public func append(_ voices: [Voice], timestamp: Int64) {
+    package func append(_ voices: [Voice], timestamp: Int64) {
         let now = Instant(ticks: timestamp, at: 48_000)
         let batch: (TrackBatch, Int)? = state.withLock { state in
             if state.isOver || state.isPaused { return nil }
@@ -112,7 +112,7 @@ public final class RecordingTracks: Sendable {
     }
 
     /// Takes a frame. Returns whether it is of no use and a keyframe is needed.
-    public func append(_ picture: Picture) -> Bool {
+    package func append(_ picture: Picture) -> Bool {
         let source = TrackSource(participant: picture.participant, isScreen: picture.isScreen)
         return state.withLock { state in
             if state.isOver { return false }

@@ -1,10 +1,10 @@
 /// A chapter of a recording, from `at` to the next one.
-public struct RecordingChapter: Codable, Hashable, Sendable {
+package struct RecordingChapter: Codable, Hashable, Sendable {
     /// Seconds in the recording's media, or in the file of a part.
-    public var at: Double
-    public var title: String
+    package var at: Double
+    package var title: String
     /// Whether somebody set it; others follow from what happened.
-    public var isMark: Bool
+    package var isMark: Bool
 
     /// Events within this time are one chapter.
     private static let together = 1.0

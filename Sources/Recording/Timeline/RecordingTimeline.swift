@@ -1,37 +1,37 @@
 /// Who was in a recording and who spoke when, in seconds of its media.
-public struct RecordingTimeline: Codable, Hashable, Sendable {
-    public struct Person: Codable, Hashable, Sendable {
-        public var id: String
-        public var name: String
-        public var joined: Double
-        public var left: Double
+package struct RecordingTimeline: Codable, Hashable, Sendable {
+    package struct Person: Codable, Hashable, Sendable {
+        package var id: String
+        package var name: String
+        package var joined: Double
+        package var left: Double
         /// When the participant was left out of the recording; nil: never.
-        public var unrecorded: [Stretch]?
+        package var unrecorded: [Stretch]?
     }
 
-    public struct Stretch: Codable, Hashable, Sendable {
-        public var start: Double
-        public var end: Double
+    package struct Stretch: Codable, Hashable, Sendable {
+        package var start: Double
+        package var end: Double
     }
 
-    public struct Speech: Codable, Hashable, Sendable {
-        public var participant: String
-        public var name: String
-        public var start: Double
-        public var end: Double
+    package struct Speech: Codable, Hashable, Sendable {
+        package var participant: String
+        package var name: String
+        package var start: Double
+        package var end: Double
     }
 
-    public struct Layout: Codable, Hashable, Sendable {
-        public var at: Double
-        public var name: String
+    package struct Layout: Codable, Hashable, Sendable {
+        package var at: Double
+        package var name: String
     }
 
-    public var duration: Double
-    public var participants: [Person] = []
+    package var duration: Double
+    package var participants: [Person] = []
     /// In the order of their starts; two people may speak at once.
-    public var speakers: [Speech] = []
-    public var layouts: [Layout] = []
-    public var chapters: [RecordingChapter] = []
+    package var speakers: [Speech] = []
+    package var layouts: [Layout] = []
+    package var chapters: [RecordingChapter] = []
 
     /// Speech of one person with pauses shorter than this is one stretch.
     private static let pause = 1.5
@@ -41,7 +41,7 @@ public struct RecordingTimeline: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - events: in order.
     ///   - duration: of the recording in seconds.
-    public init(_ events: [TimelineEvent], duration: Double) {
+    package init(_ events: [TimelineEvent], duration: Double) {
         self.duration = duration
         var present: [String: Person] = [:]
         var speech = Speeches()

@@ -1,6 +1,6 @@
 /// One thing that happened in a recorded room, in the file of events beside a recording.
-public struct TimelineEvent: Codable, Hashable, Sendable {
-    public enum Kind: String, Codable, Sendable {
+package struct TimelineEvent: Codable, Hashable, Sendable {
+    package enum Kind: String, Codable, Sendable {
         /// A participant's time in the recording.
         case joined, left
         /// A participant's screen.
@@ -14,15 +14,15 @@ public struct TimelineEvent: Codable, Hashable, Sendable {
         case mark
     }
 
-    public var kind: Kind
+    package var kind: Kind
     /// Seconds in the recording's media.
-    public var at: Double
+    package var at: Double
     /// nil for `layout`, and for marks of administrators.
-    public var participant: String?
+    package var participant: String?
     /// The participant's name, the layout's name, or the mark's text.
-    public var name: String?
+    package var name: String?
 
-    public init(_ kind: Kind, at: Double = 0, participant: String? = nil, name: String? = nil) {
+    package init(_ kind: Kind, at: Double = 0, participant: String? = nil, name: String? = nil) {
         self.kind = kind
         self.at = at
         self.participant = participant

@@ -1,6 +1,6 @@
 extension RecordingTimeline {
     /// The timeline as WebVTT: a cue with the name of who speaks, and a comment for each layout.
-    public var webVTT: String {
+    package var webVTT: String {
         var blocks = ["WEBVTT"]
         let layouts = layouts.map { (at: $0.at, text: "NOTE \(Self.time($0.at)) layout \(Self.plain($0.name))") }
         let cues = speakers.map { speech in

@@ -2,7 +2,7 @@ import Basics
 import Codecs
 
 /// The audio codec of a recording.
-public enum RecordingAudio: String, Sendable, Codable, CaseIterable {
+package enum RecordingAudio: String, Sendable, Codable, CaseIterable {
     /// AAC-LC, which all players support.
     case aac
     /// Opus, which is better at the same rate, but which some old players do not support.

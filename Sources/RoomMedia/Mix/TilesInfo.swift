@@ -1,15 +1,15 @@
 /// The tiles of the picture that a participant receives, in canvas pixels.
-public struct TilesInfo: Hashable, Sendable {
-    public struct Tile: Hashable, Sendable {
-        public var participant: String
+package struct TilesInfo: Hashable, Sendable {
+    package struct Tile: Hashable, Sendable {
+        package var participant: String
         /// Whether the tile shows the screen that the participant sends beside the camera.
-        public var isScreen = false
-        public var x: Int
-        public var y: Int
-        public var width: Int
-        public var height: Int
+        package var isScreen = false
+        package var x: Int
+        package var y: Int
+        package var width: Int
+        package var height: Int
         /// Whether the picture itself shows the name.
-        public var label = true
+        package var label = true
 
         /// The id of the tile's picture in the scene.
         package var picture: String { isScreen ? PictureID.screen(of: participant) : participant }
@@ -23,9 +23,9 @@ public struct TilesInfo: Hashable, Sendable {
             self.label = label
         }
     }
-    public var width: Int
-    public var height: Int
-    public var tiles: [Tile]
+    package var width: Int
+    package var height: Int
+    package var tiles: [Tile]
 
     package init(width: Int, height: Int, tiles: [Tile]) {
         self.width = width

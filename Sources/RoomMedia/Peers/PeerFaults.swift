@@ -3,9 +3,9 @@ package import Peer
 
 /// Counts of what was refused of a peer, by reason: one peer's in `ParticipantStatistics`, the sums of all in the
 /// metrics.
-public struct PeerFaults: Hashable, Sendable {
+package struct PeerFaults: Hashable, Sendable {
     /// The case's name is the key in the API. At most 16 cases.
-    public enum Kind: Int, Sendable, CaseIterable {
+    package enum Kind: Int, Sendable, CaseIterable {
         /// Packets that could not be read.
         case malformed
         /// Datagrams of no known kind, from an unchecked path, or before the keys.
@@ -41,7 +41,7 @@ public struct PeerFaults: Hashable, Sendable {
     /// By the kind's raw value: read for each peer each second, without an allocation.
     private var counts = SIMD16<Int>()
 
-    public init() {}
+    package init() {}
 
     /// - Parameter overLoopBudget: datagrams that the loop dropped before they reached the connection.
     package init(_ statistics: PeerStatistics, overLoopBudget: Int) {
@@ -63,13 +63,13 @@ public struct PeerFaults: Hashable, Sendable {
         self[.repeatedHandshakes] = statistics.dtls.retransmissions
     }
 
-    public subscript(kind: Kind) -> Int {
+    package subscript(kind: Kind) -> Int {
         get { counts[kind.rawValue] }
         set { counts[kind.rawValue] = newValue }
     }
 
     /// The counts by the names of their kinds.
-    public var named: [String: Int] {
+    package var named: [String: Int] {
         Dictionary(uniqueKeysWithValues: Kind.allCases.map { (String(describing: $0), self[$0]) })
     }
 

@@ -1,2 +1,2 @@
 /// The quality that a participant's link allows: the top rung, a lower one, audio with stills, audio alone.
-public enum LinkMode: String, Sendable { case full, reduced, stills, audio }
+package enum LinkMode: String, Sendable { case full, reduced, stills, audio }

@@ -1,7 +1,7 @@
 /// The reason of the last change of a participant's rung.
-public struct LinkReason: Hashable, Sendable {
+package struct LinkReason: Hashable, Sendable {
     /// The reason for programs. The raw values are sent to clients.
-    public enum Code: String, Sendable, CaseIterable {
+    package enum Code: String, Sendable, CaseIterable {
         /// The rung never changed.
         case none = ""
         /// The server is overloaded and makes no larger picture.
@@ -12,14 +12,14 @@ public struct LinkReason: Hashable, Sendable {
         case linkBetter = "line_better"
     }
 
-    public var code: Code
+    package var code: Code
     /// The reason for people; empty: the rung never changed.
-    public var sentence: String
+    package var sentence: String
 
     package init(_ code: Code, _ sentence: String) {
         self.code = code
         self.sentence = sentence
     }
 
-    public static let none = LinkReason(.none, "")
+    package static let none = LinkReason(.none, "")
 }

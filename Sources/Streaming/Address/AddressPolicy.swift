@@ -1,23 +1,23 @@
-public import Basics
+package import Basics
 
 /// Which URLs the server may connect to: the schemes, and the hosts by name and by address.
 ///
 /// A list of hosts permits these alone; an empty one every host with public addresses. What an address is decides where
 /// the connection goes, so a name is looked up first, and all its addresses must be permitted.
-public struct AddressPolicy: Sendable, Hashable {
-    public var schemes: Set<String>
-    public var hosts: [HostPattern]
+package struct AddressPolicy: Sendable, Hashable {
+    package var schemes: Set<String>
+    package var hosts: [HostPattern]
     /// The key of the settings with the hosts, for refusals: `streams.hosts`.
-    public var key: String
+    package var key: String
 
-    public init(schemes: Set<String>, hosts: [HostPattern], key: String) {
+    package init(schemes: Set<String>, hosts: [HostPattern], key: String) {
         self.schemes = schemes
         self.hosts = hosts
         self.key = key
     }
 
     /// Throws what can be said against the URL without looking its name up.
-    public func check(_ url: MediaURL) throws(StreamingError) {
+    package func check(_ url: MediaURL) throws(StreamingError) {
         guard schemes.contains(url.scheme) else {
             let permitted = schemes.sorted().joined(separator: ", ")
             throw .refused("\(url.scheme):// is not permitted here; permitted are \(permitted).")
@@ -32,7 +32,7 @@ public struct AddressPolicy: Sendable, Hashable {
     }
 
     /// Whether a connection to this address of this host is permitted.
-    public func permits(_ address: IPAddress, of host: String) -> Bool {
+    package func permits(_ address: IPAddress, of host: String) -> Bool {
         let isListed = hosts.contains { pattern in
             if case .network(let network) = pattern { return network.contains(address) }
             return pattern.matches(name: host)
@@ -41,7 +41,7 @@ public struct AddressPolicy: Sendable, Hashable {
     }
 
     /// The addresses of the URL's host, all of which are permitted. Blocks while it looks the name up.
-    public func resolve(_ url: MediaURL) throws(StreamingError) -> [IPAddress] {
+    package func resolve(_ url: MediaURL) throws(StreamingError) -> [IPAddress] {
         try check(url)
         if let address = url.address { return [address] }
         let addresses = HostLookup.addresses(of: url.host)

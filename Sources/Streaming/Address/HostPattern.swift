@@ -1,7 +1,7 @@
-public import Basics
+package import Basics
 
 /// One entry of a list of permitted hosts.
-public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
+package enum HostPattern: Hashable, Sendable, CustomStringConvertible {
     /// `*`: every host with public addresses.
     case everyPublic
     /// `live.example`: the name, whatever its address.
@@ -12,7 +12,7 @@ public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
     case network(IPNetwork)
 
     /// Reads one of the forms above; nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if text == "*" {
             self = .everyPublic
         } else if let network = IPNetwork(text) {
@@ -26,7 +26,7 @@ public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .everyPublic: "*"
         case .name(let name): name

@@ -14,7 +14,7 @@ extension MediaURL {
     private var hasKeyInPath: Bool { scheme.hasPrefix("rtmp") }
 
     /// The URL without credentials, for people: `rtmp://live.example/app/…`.
-    public var redacted: String {
+    package var redacted: String {
         var text = scheme + "://" + (userInfo == nil ? "" : "…@") + authority
         if hasKeyInPath, let slash = path.lastIndex(of: "/") {
             text += path[...slash] + (path.last == "/" ? "" : "…")
@@ -49,7 +49,7 @@ extension MediaURL {
     }
 
     /// A text of a library or of the other server, shortened to one line, without what is secret in the URL.
-    public func redacting(_ text: String) -> String {
+    package func redacting(_ text: String) -> String {
         var line = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.isPlain ? $0 : " " }))
         for secret in secrets where line.contains(secret) {
             // A key of two letters would leave holes in other words, which tell it.

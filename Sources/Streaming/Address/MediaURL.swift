@@ -1,28 +1,28 @@
-public import Basics
+package import Basics
 
 /// The URL of media at another server, which may carry credentials: user and password, a stream key in the path, or
 /// secrets in the query.
 ///
 /// `redacted` is the only form that leaves the server by logs, answers and events.
-public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
+package struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// In lower case.
-    public let scheme: String
+    package let scheme: String
     /// `user` or `user:password`, as written; nil: none.
-    public let userInfo: String?
+    package let userInfo: String?
     /// A name in lower case, or an address without brackets.
-    public let host: String
+    package let host: String
     /// nil: the scheme's own.
-    public let port: UInt16?
+    package let port: UInt16?
     /// From the `/` after the host on, without the query; empty: none.
-    public let path: String
+    package let path: String
     /// The text after the first `?`, as written; nil: none.
-    public let query: String?
+    package let query: String?
 
     /// The longest URL in bytes.
-    public static let maxLength = 2048
+    package static let maxLength = 2048
 
     /// Reads `scheme://[user[:password]@]host[:port][/path][?query]` of printable ASCII; nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count <= Self.maxLength, text.utf8.allSatisfy({ (33...126).contains($0) }),
             let mark = text.firstRange(of: "://")
         else { return nil }
@@ -92,7 +92,7 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The literal address of the host; nil: it is a name.
-    public var address: IPAddress? { IPAddress(host) }
+    package var address: IPAddress? { IPAddress(host) }
 
     /// The URL with all credentials.
     package var text: String { text(host: bracketed(host)) }
@@ -108,5 +108,5 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     package var authority: String { bracketed(host) + (port.map { ":\($0)" } ?? "") }
     private func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
-    public var description: String { redacted }
+    package var description: String { redacted }
 }

@@ -1,5 +1,5 @@
-public import Basics
-public import Codecs
+package import Basics
+package import Codecs
 import Dispatch
 import Synchronization
 
@@ -7,16 +7,16 @@ import Synchronization
 ///
 /// The audio thread only hands its samples over: the encoder runs on a queue of its own, with at most a second of
 /// samples that wait for it.
-public final class AACFeed: Sendable {
+package final class AACFeed: Sendable {
     /// An access unit of AAC-LC, mono at 48 kHz.
-    public struct Packet: Sendable {
-        public var data: [UInt8]
+    package struct Packet: Sendable {
+        package var data: [UInt8]
         /// The room time of its first sample, in samples.
-        public var time: Int64
+        package var time: Int64
     }
 
     /// The AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1).
-    public let configuration: [UInt8]
+    package let configuration: [UInt8]
 
     private let takers = Guarded<[String: @Sendable (Packet) -> Void]>([:])
     private let queue = DispatchQueue(label: "stream audio", qos: .userInitiated)
@@ -32,25 +32,25 @@ public final class AACFeed: Sendable {
         init(_ encoder: AACEncoder) { self.encoder = encoder }
     }
 
-    public init(bitRate: BitRate = .kilobits(96)) throws(CodecError) {
+    package init(bitRate: BitRate = .kilobits(96)) throws(CodecError) {
         let encoder = try AACEncoder(bitRate: bitRate)
         configuration = encoder.audioSpecificConfig
         work = Work(encoder)
     }
 
     /// Gives `taker` the packets from now on, on the feed's queue.
-    public func add(_ name: String, _ taker: @escaping @Sendable (Packet) -> Void) {
+    package func add(_ name: String, _ taker: @escaping @Sendable (Packet) -> Void) {
         takers.withLock { $0[name] = taker }
     }
 
-    public func remove(_ name: String) { takers.withLock { _ = $0.removeValue(forKey: name) } }
+    package func remove(_ name: String) { takers.withLock { _ = $0.removeValue(forKey: name) } }
 
     /// Whether nobody takes the packets.
-    public var isUnused: Bool { takers.withLock(\.isEmpty) }
+    package var isUnused: Bool { takers.withLock(\.isEmpty) }
 
     /// Takes samples of the mix; `timestamp` is their room time in samples. What a second taker's tap brings again is
     /// left out.
-    public func append(_ samples: [Float], timestamp: Int64) {
+    package func append(_ samples: [Float], timestamp: Int64) {
         guard waiting.load(ordering: .relaxed) < Self.mostWaiting else { return }
         waiting.wrappingAdd(1, ordering: .relaxed)
         queue.async { [self] in

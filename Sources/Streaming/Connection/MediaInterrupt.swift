@@ -5,26 +5,26 @@ import Threads
 
 /// Ends a blocking call of libavformat: at the deadline that its thread sets before each call, or when another thread
 /// ends the connection.
-public final class MediaInterrupt: Sendable {
+package final class MediaInterrupt: Sendable {
     /// In nanoseconds of the monotonic clock.
     private let deadline = Atomic<Int64>(.max)
     /// When the connection has to be gone; nothing may take longer.
     private let end = Atomic<Int64>(.max)
 
-    public init() {}
+    package init() {}
 
     /// Permits the next call to take this long.
-    public func permit(_ time: Duration) {
+    package func permit(_ time: Duration) {
         deadline.store((MonotonicClock.now() + time).nanoseconds, ordering: .relaxed)
     }
 
     /// Ends the connection: all that it does from now on together may take this long.
-    public func end(within time: Duration) {
+    package func end(within time: Duration) {
         end.store((MonotonicClock.now() + time).nanoseconds, ordering: .relaxed)
     }
 
     /// Whether the running call must end.
-    public var isDue: Bool {
+    package var isDue: Bool {
         MonotonicClock.now().nanoseconds >= min(deadline.load(ordering: .relaxed), end.load(ordering: .relaxed))
     }
 

@@ -1,8 +1,8 @@
-public import Basics
+package import Basics
 
 /// When a lost connection is tried again: after 1, 2, 5 s, every 10 s for a minute, then every 30 s, until it has been
 /// away for too long. A value.
-public struct RetryLadder: Sendable {
+package struct RetryLadder: Sendable {
     /// The waits before the attempts.
     static let waits: [Duration] = [1, 2, 5, 10, 10, 10, 10, 10].map { .seconds($0) }
     static let lastWait = Duration.seconds(30)
@@ -11,7 +11,7 @@ public struct RetryLadder: Sendable {
     static let stable = Duration.seconds(10)
 
     /// A failure of the attempt, with what follows.
-    public enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         case retry(at: Instant)
         case giveUp
     }
@@ -21,16 +21,16 @@ public struct RetryLadder: Sendable {
     private var lostAt: Instant?
     private var connectedAt: Instant?
     /// The failed attempts since.
-    public private(set) var attempts = 0
+    package private(set) var attempts = 0
 
     /// - Parameter limit: how long a lost connection is tried again; zero: not at all.
-    public init(for limit: Duration) { self.limit = limit }
+    package init(for limit: Duration) { self.limit = limit }
 
     /// Notes that the connection stands.
-    public mutating func connected(at now: Instant) { connectedAt = now }
+    package mutating func connected(at now: Instant) { connectedAt = now }
 
     /// Notes that the connection is lost, or that an attempt failed.
-    public mutating func failed(at now: Instant) -> Step {
+    package mutating func failed(at now: Instant) -> Step {
         if let connectedAt, now - connectedAt >= Self.stable { (lostAt, attempts) = (nil, 0) }
         connectedAt = nil
         let since = lostAt ?? now

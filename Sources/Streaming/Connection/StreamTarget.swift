@@ -1,15 +1,15 @@
 import Basics
 
 /// Where a stream goes, and how hard its writer tries.
-public struct StreamTarget: Sendable {
-    public var url: MediaURL
-    public var policy: AddressPolicy
+package struct StreamTarget: Sendable {
+    package var url: MediaURL
+    package var policy: AddressPolicy
     /// How long a lost connection is tried again.
-    public var retryFor: Duration
+    package var retryFor: Duration
     /// A PEM file with the authorities whose certificates count; empty: the system's.
-    public var authorities: String
+    package var authorities: String
 
-    public init(url: MediaURL, policy: AddressPolicy, retryFor: Duration, authorities: String = "") {
+    package init(url: MediaURL, policy: AddressPolicy, retryFor: Duration, authorities: String = "") {
         self.url = url
         self.policy = policy
         self.retryFor = retryFor
@@ -17,10 +17,10 @@ public struct StreamTarget: Sendable {
     }
 
     /// The schemes of which streams can go out.
-    public static let schemes = ["rtmp", "rtmps", "srt"]
+    package static let schemes = ["rtmp", "rtmps", "srt"]
 
     /// Throws what can be said against the target without asking the network.
-    public func check() throws(StreamingError) {
+    package func check() throws(StreamingError) {
         try policy.check(url)
         switch url.scheme {
         case "srt":

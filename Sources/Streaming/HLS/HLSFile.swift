@@ -1,12 +1,12 @@
 /// The name of one of a stream's files.
-public enum HLSFile: Hashable, Sendable {
+package enum HLSFile: Hashable, Sendable {
     case playlist
     case header(Int)
     case segment(Int)
     case part(Int)
 
     /// Reads `ID.m3u8`, `ID-hN.mp4`, `ID-sN.m4s` and `ID-pN.m4s`; nil for other texts.
-    public static func parse(_ name: String) -> (stream: String, file: HLSFile)? {
+    package static func parse(_ name: String) -> (stream: String, file: HLSFile)? {
         guard name.utf8.count <= 64, let dot = name.firstIndex(of: ".") else { return nil }
         let (stem, end) = (name[..<dot], name[name.index(after: dot)...])
         if end == "m3u8" { return (String(stem), .playlist) }
@@ -23,7 +23,7 @@ public enum HLSFile: Hashable, Sendable {
     }
 
     /// A decimal number of at most nine digits.
-    public static func wholeNumber(_ text: some StringProtocol) -> Int? {
+    package static func wholeNumber(_ text: some StringProtocol) -> Int? {
         guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         return Int(text)
     }

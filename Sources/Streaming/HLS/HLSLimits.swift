@@ -1,9 +1,9 @@
 /// The times and the memory of a stream.
-public struct HLSLimits: Sendable {
+package struct HLSLimits: Sendable {
     /// In ticks of 90 kHz.
     static let ticksPerSecond: Int64 = 90_000
     /// `EXT-X-TARGETDURATION` in seconds, also the longest time between two keyframes.
-    public static let targetSeconds = 4
+    package static let targetSeconds = 4
     /// `PART-TARGET`: 0.5 s.
     static let partTarget = ticksPerSecond / 2
     /// A keyframe that comes earlier, for somebody who joins the room, ends no segment.
@@ -24,9 +24,9 @@ public struct HLSLimits: Sendable {
     static let unlistedSegments = 2
 
     /// The most complete segments in the playlist.
-    public var segments = 6
+    package var segments = 6
     /// The most bytes that a stream keeps: eight segments at 8 Mbit/s.
-    public var bytes = 32 << 20
+    package var bytes = 32 << 20
 
-    public init() {}
+    package init() {}
 }

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Foundation
 
 /// The playlists of a stream (RFC 8216bis).
@@ -6,7 +6,7 @@ extension HLSWindow {
     /// The playlist of the media.
     ///
     /// - Parameter query: what every address has behind its name: `?token=…`, or nothing.
-    public func playlist(query: String) -> String {
+    package func playlist(query: String) -> String {
         let target = HLSLimits.targetSeconds
         let part = HLSLimits.partTarget
         var lines = [
@@ -57,7 +57,7 @@ extension HLSWindow {
     /// The playlist of the playlists: one, in the room's picture. nil while nothing is known of the media.
     ///
     /// - Parameter videoRate: what the picture's encoder aims at.
-    public func multivariant(query: String, videoRate: BitRate) -> String? {
+    package func multivariant(query: String, videoRate: BitRate) -> String? {
         guard let header else { return nil }
         // A segment may have a quarter more than the encoder aims at; those that are there say how much it was.
         let bitRate = videoRate.bitsPerSecond * 5 / 4 + header.audioBitRate

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Codecs
 import Dispatch
 
@@ -6,8 +6,8 @@ import Dispatch
 /// playlists and media.
 ///
 /// The work runs on a queue of its own: no call waits for it, and no reader for another.
-public final class HLSStream: Sendable {
-    public let id: String
+package final class HLSStream: Sendable {
+    package let id: String
     private let queue: DispatchQueue
     private let memory: HLSMemory
     private let onKeyframeNeeded: @Sendable () -> Void
@@ -50,7 +50,7 @@ public final class HLSStream: Sendable {
     ///   - epoch: seconds since 1970 at the zero of the room's clock.
     ///   - onKeyframeNeeded: called on the stream's queue.
     /// - Throws: `CodecError` without an AAC encoder.
-    public init(
+    package init(
         id: String, epoch: Double, limits: HLSLimits = HLSLimits(), memory: HLSMemory,
         onKeyframeNeeded: @escaping @Sendable () -> Void
     ) throws {
@@ -72,7 +72,7 @@ public final class HLSStream: Sendable {
     // MARK: - Media
 
     /// Appends an H.264 access unit with its room time.
-    public func append(_ frame: EncodedVideoFrame) {
+    package func append(_ frame: EncodedVideoFrame) {
         guard frame.codec == .h264, take(frame.data.count, isKeyframe: frame.isKeyframe) else { return }
         run(frame.data.count) { work in
             work.packager.append(frame.data, isKeyframe: frame.isKeyframe, time: frame.timestamp)
@@ -80,7 +80,7 @@ public final class HLSStream: Sendable {
     }
 
     /// Appends mono samples at 48 kHz; `timestamp` is the room time in samples.
-    public func append(audio samples: [Float], timestamp: Int64) {
+    package func append(audio samples: [Float], timestamp: Int64) {
         let size = samples.count * MemoryLayout<Float>.stride
         let isTaken = backlog.withLock { backlog in
             guard backlog.bytes + size <= Self.maxBacklog else { return false }
@@ -97,7 +97,7 @@ public final class HLSStream: Sendable {
     }
 
     /// Interrupts the stream: no media comes for a while. What there is stays for a minute.
-    public func rest() {
+    package func rest() {
         let rest = state.withLock { state in
             if state.rests % 2 == 0 { state.rests += 1 }
             return state.rests
@@ -111,10 +111,10 @@ public final class HLSStream: Sendable {
     }
 
     /// Media comes again.
-    public func resume() { state.withLock { if $0.rests % 2 == 1 { $0.rests += 1 } } }
+    package func resume() { state.withLock { if $0.rests % 2 == 1 { $0.rests += 1 } } }
 
     /// Ends the stream for its readers.
-    public func end() { run(0) { $0.packager.finish() } }
+    package func end() { run(0) { $0.packager.finish() } }
 
     private func take(_ size: Int, isKeyframe: Bool) -> Bool {
         backlog.withLock { backlog in
@@ -145,9 +145,9 @@ public final class HLSStream: Sendable {
     // MARK: - Reading
 
     /// What can be fetched now.
-    public var window: HLSWindow { state.withLock { $0.window } }
+    package var window: HLSWindow { state.withLock { $0.window } }
     /// The number of requests that wait.
-    public var waiting: Int { state.withLock { $0.readers.waiting } }
+    package var waiting: Int { state.withLock { $0.readers.waiting } }
 
     /// Shows readers what the queue has made.
     private func publish() {
@@ -170,7 +170,7 @@ public final class HLSStream: Sendable {
     }
 
     /// The result of a wait.
-    public enum Result: Sendable {
+    package enum Result: Sendable {
         case ready(HLSWindow)
         /// The request is too far ahead, or for what is not there any more.
         case never
@@ -178,14 +178,14 @@ public final class HLSStream: Sendable {
     }
 
     /// Waits until the playlist has a segment, or a part of it; without a number until it is long enough for every player.
-    public func playlist(segment: Int?, part: Int?) async -> Result {
+    package func playlist(segment: Int?, part: Int?) async -> Result {
         await wait(for: .playlist(segment: segment, part: part))
     }
 
     /// The data of a file, in pieces. Waits for the part that comes next.
     ///
     /// - Returns: nil where there is no such file (any more).
-    public func media(_ file: HLSFile) async -> [[UInt8]]? {
+    package func media(_ file: HLSFile) async -> [[UInt8]]? {
         if case .ready(let window) = await wait(for: .file(file)) { window.media(file) } else { nil }
     }
 

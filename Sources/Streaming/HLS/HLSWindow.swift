@@ -1,7 +1,7 @@
 /// The media of a stream that can be fetched now: the last segments, and the one that is being made. A value.
-public struct HLSWindow: Sendable {
+package struct HLSWindow: Sendable {
     /// Names the stream, and differs from that of every other: who knows it has read a playlist of this one.
-    public let id: String
+    package let id: String
     private let limits: HLSLimits
     /// Seconds since 1970 at the zero of the room's clock.
     let epoch: Double
@@ -18,9 +18,9 @@ public struct HLSWindow: Sendable {
     private(set) var unlisted = 0
     /// Discontinuities before the listed segments.
     private(set) var discontinuitySequence = 0
-    public private(set) var byteCount = 0
+    package private(set) var byteCount = 0
     /// No more segments come.
-    public private(set) var isEnded = false
+    package private(set) var isEnded = false
 
     init(id: String, epoch: Double, limits: HLSLimits = HLSLimits()) {
         self.id = id
@@ -32,7 +32,7 @@ public struct HLSWindow: Sendable {
     var listed: ArraySlice<HLSSegment> { segments.dropFirst(unlisted) }
     /// Whether the playlist is long enough for players that begin three target durations before its end (RFC 8216
     /// §6.3.3): Chromium's own player ends with a fault in a shorter one.
-    public var isLongEnough: Bool {
+    package var isLongEnough: Bool {
         listed.last.map { $0.number - beginning + 1 >= HLSLimits.fewestSegments } ?? false
     }
     /// `EXT-X-MEDIA-SEQUENCE`.

@@ -1,7 +1,7 @@
-public import Foundation
+package import Foundation
 
 /// What a stream to another server does.
-public enum StreamState: Hashable, Sendable {
+package enum StreamState: Hashable, Sendable {
     /// The first attempt is under way.
     case connecting
     /// Media goes out.
@@ -14,7 +14,7 @@ public enum StreamState: Hashable, Sendable {
     case ended
 
     /// Whether nothing follows.
-    public var isOver: Bool {
+    package var isOver: Bool {
         switch self {
         case .failed, .ended: true
         case .connecting, .live, .retrying: false
@@ -24,7 +24,7 @@ public enum StreamState: Hashable, Sendable {
 
 extension StreamState {
     /// The state in one word, for programs.
-    public var name: String {
+    package var name: String {
         switch self {
         case .connecting: "connecting"
         case .live: "live"
@@ -35,5 +35,5 @@ extension StreamState {
     }
 
     /// The words that a state can have.
-    public static let names = ["connecting", "live", "retrying", "failed", "ended"]
+    package static let names = ["connecting", "live", "retrying", "failed", "ended"]
 }

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Codecs
 import Foundation
 import Synchronization
@@ -6,7 +6,7 @@ import Threads
 
 /// Sends a room's frames and audio to one server, on a thread of its own, and connects again when the connection is
 /// lost. No call here waits for the network, except `end`.
-public final class StreamWriter: Sendable {
+package final class StreamWriter: Sendable {
     private let target: StreamTarget
     private let audioConfiguration: [UInt8]
     private let queue = StreamQueue()
@@ -35,7 +35,7 @@ public final class StreamWriter: Sendable {
     ///   - audioConfiguration: the AudioSpecificConfig of the packets.
     ///   - onKeyframeNeeded: called when the stream begins or goes on only with a keyframe, on any thread.
     ///   - onState: called with each new state, in order, on the stream's thread.
-    public init(
+    package init(
         to target: StreamTarget, audioConfiguration: [UInt8], onKeyframeNeeded: @escaping @Sendable () -> Void,
         onState: @escaping @Sendable (StreamState) -> Void
     ) {
@@ -46,26 +46,26 @@ public final class StreamWriter: Sendable {
     }
 
     /// Starts the thread. Returns whether the system could; without it the stream never ends by itself.
-    public func start() -> Bool { DedicatedThread.start("stream", niceness: 0) { [self] in run() } }
+    package func start() -> Bool { DedicatedThread.start("stream", niceness: 0) { [self] in run() } }
 
-    public var currentState: StreamState { state.withLock { $0 } }
+    package var currentState: StreamState { state.withLock { $0 } }
     /// Bytes of media that the connections took.
-    public var bytesSent: Int { sent.load(ordering: .relaxed) }
+    package var bytesSent: Int { sent.load(ordering: .relaxed) }
     /// Frames that were dropped because a connection was too slow.
-    public var framesDropped: Int { queue.dropped }
+    package var framesDropped: Int { queue.dropped }
 
     /// Appends an H.264 access unit with its room time.
-    public func append(_ frame: EncodedVideoFrame) {
+    package func append(_ frame: EncodedVideoFrame) {
         if queue.append(.video(frame)) == .overflowed { onKeyframeNeeded() }
     }
 
     /// Appends an AAC packet with its room time.
-    public func append(_ packet: AACFeed.Packet) {
+    package func append(_ packet: AACFeed.Packet) {
         if queue.append(.audio(packet)) == .overflowed { onKeyframeNeeded() }
     }
 
     /// Ends the stream, in order where it is live. Returns when its connection is closed, after two seconds at the most.
-    public func end() async {
+    package func end() async {
         interrupt.end(within: currentState == .live ? Self.closing : .zero)
         queue.end()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -1,5 +1,6 @@
 import Basics
 import RoomMedia
+import TestSupport
 import Testing
 
 @testable import Scenarios
@@ -50,7 +51,7 @@ struct ScenarioTests {
 
     @Test(
         "60 kbit/s carry speech and stills, and the estimate is right at once",
-        arguments: [1, 2, 3, 7] as [UInt64])
+        arguments: seeds([1, 2, 3, 7]))
     func floor(seed: UInt64) throws {
         let outcome = try run(.floor, for: .seconds(30), seed: seed)
         #expect(try #require(outcome.seconds(from: .zero) { $0 == .stills }) < 2)
@@ -176,7 +177,7 @@ struct ToneTests {
 
     @Test(
         "At 3 % loss there is no click outside of concealed audio, and little is concealed",
-        arguments: [1, 2] as [UInt64])
+        arguments: seeds([1, 2]))
     func lossy(seed: UInt64) throws {
         let outcome = try ToneScenario.run(loss: 0.03, seconds: 30, seed: seed)
         #expect(outcome.clicks == 0)

@@ -71,6 +71,11 @@ def signaling():
     return module
 
 
+# What the Android app's WebSocket library (autobanh.jar) and its HTTP requests send, whatever the server is.
+ANDROID_ORIGIN = "https://www.google.com"
+ANDROID_HTTP_ORIGIN = "https://appr.tc"
+
+
 class SignalingPeer(AiortcPeer):
     """aiortc's media with the real `ApprtcSignaling`."""
 
@@ -103,12 +108,12 @@ class Client:
 
     def post(self, body, verb="message"):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        status, _, answer = self.server.request("POST", f"/{verb}/{self.room}/{self.id}", data, {"Content-Type": "text/plain"})
+        status, _, answer = self.server.request("POST", f"/{verb}/{self.room}/{self.id}", data, {"Content-Type": "text/plain", "Origin": ANDROID_HTTP_ORIGIN})
         assert status == 200, (status, answer)
         return json.loads(answer)["result"] if answer else None
 
     async def connect(self, **changes):
-        socket = await websockets.connect(self.params["wss_url"])
+        socket = await websockets.connect(self.params["wss_url"], origin=ANDROID_ORIGIN)
         await socket.send(json.dumps({"cmd": "register", "roomid": self.room, "clientid": self.id, **changes}))
         return socket
 

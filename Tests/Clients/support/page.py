@@ -3,10 +3,14 @@
 import asyncio
 import importlib.util
 import json
+import subprocess
 import time
 from pathlib import Path
 
 from support.browser import Chromium
+from support.server import ROOT
+
+WEB = ROOT / "Sources" / "Gateway" / "Web"
 
 # A probe in the page: it records the page's sockets and their messages, and replaces the shared screen by a canvas.
 PROBE = """
@@ -61,6 +65,12 @@ AXE = Path(importlib.util.find_spec("axe_core_python").submodule_search_location
 FINDINGS = """axe.run(document, %s).then(({ violations, passes }) => (passes.length >= %d ? violations : [{ id: 'too few rules ran', impact: 'serious', nodes: [] }])
   .filter(({ impact }) => ['serious', 'critical'].includes(impact))
   .map(({ id, nodes }) => [id, nodes.map(({ target, any, all }) => `${target} ${[...any, ...all].map(({ message }) => message)}`)]))"""
+
+
+def module(name):
+    """An expression with what a module of the page exports. The server has it only within the bundles, which hand nothing out."""
+    bundle = subprocess.run(["esbuild", str(WEB / name), "--bundle", "--format=iife", "--global-name=found"], check=True, capture_output=True, text=True)
+    return f"(() => {{ {bundle.stdout}\nreturn found; }})()"
 
 
 class Page(Chromium):

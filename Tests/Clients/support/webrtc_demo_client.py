@@ -34,7 +34,9 @@ class DemoPeer(AppPeer):
 
     async def connect(self):
         url = self.server.signal_url.removesuffix("/signal") + self.path
-        self.socket = await websockets.connect(url, max_size=1 << 20)
+        # Starscream, the app's library before iOS 13, sends the URL's own scheme.
+        origin = "/".join(url.split("/")[:3])
+        self.socket = await websockets.connect(url, max_size=1 << 20, origin=origin)
         self.closed = None
         self.reader = asyncio.ensure_future(self.read_frames(self.socket))
         self.tasks.append(self.reader)

@@ -104,3 +104,19 @@ def test_gstreamer_is_seen_and_heard_sees_and_hears_and_gets_the_whole_canvas(se
             await asyncio.to_thread(peer.close)
             await ada.close()
     asyncio.run(asyncio.wait_for(run(), 90))
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_gstreamer_stays_beyond_the_time_of_consent(server, tmp_path):
+    """libnice without consent freshness sends no checks after nomination, and its keepalives prove nothing."""
+    async def run():
+        peer = GStreamerPeer(server, "gst-long", "Gst", "VP8", "blue", TONES[1], tmp_path)
+        try:
+            await asyncio.to_thread(peer.joined)
+            await asyncio.sleep(36)
+            people = (await asyncio.to_thread(server.json, "GET", "/api/rooms/gst-long"))["participants"]
+            assert [person["id"] for person in people] == [peer.id], "it was put out"
+            assert await asyncio.to_thread(peer.picture) is not None
+        finally:
+            await asyncio.to_thread(peer.close)
+    asyncio.run(asyncio.wait_for(run(), 75))

@@ -13,7 +13,7 @@ import wave
 import pytest
 
 from support.one_address import Front
-from support.page import PROBE, Page
+from support.page import PROBE, Page, module
 from support.server import PROGRAM, Server
 
 pytestmark = pytest.mark.usefixtures("needs_address")
@@ -64,7 +64,7 @@ GAPS = """
 })();
 """
 # The shortest and longest times before each attempt to come back, as the page's module has them.
-DELAYS = "import('/assets/signalling.js').then(({ retryDelay }) => [0, 1].map(part => [0, 1, 2, 3, 4, 9].map(attempt => retryDelay(attempt, part))))"
+DELAYS = "(({ retryDelay }) => [0, 1].map(part => [0, 1, 2, 3, 4, 9].map(attempt => retryDelay(attempt, part))))(%s)"
 IN_CALL = "document.getElementById('call')?.hidden === false"
 
 
@@ -208,7 +208,7 @@ def test_a_dead_server_a_lost_room_and_a_dead_machine_cost_seconds(tmp_path):
             page = await GapPage().open(f"{front.url}/r/hall?name=Ada&join=1&lang=en", tmp_path)
             try:
                 await bo.said("connected")
-                assert await page.evaluate(DELAYS) == [[0] * 6, [300, 1000, 2000, 4000, 5000, 5000]]
+                assert await page.evaluate(DELAYS % module("signalling.js")) == [[0] * 6, [300, 1000, 2000, 4000, 5000, 5000]]
                 await asyncio.sleep(1)
                 seat = await page.evaluate("probe.last('joined').you.id")
                 notices = "document.getElementById('notice').textContent"

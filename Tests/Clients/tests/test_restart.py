@@ -6,7 +6,7 @@ import time
 import pytest
 
 from support.browser import Chromium
-from support.page import PROBE
+from support.page import PROBE, module
 from support.server import Server
 
 PEOPLE, PAGES = 30, 4
@@ -37,7 +37,7 @@ MEDIA = """
 # People whose pages are only the module that keeps the page's socket.
 CROWD = """
 (async () => {
-  const { Signalling } = await import('/assets/signalling.js');
+  const { Signalling } = %s;
   window.crowd = [...Array(%d).keys()].map(number => {
     const one = new Signalling(`ws://${location.host}/signal`, { room: 'office', name: `Person ${number}`, deltas: true });
     one.joins = 0;
@@ -90,7 +90,7 @@ def test_thirty_people_behind_one_address_are_back_within_ten_seconds(tmp_path):
                 url = f"http://127.0.0.{number + 2}:{server.port}/r/office?name=Page+{number}&join=1"
                 tabs.append(await Tab().open(browser, url, PROBE + CONNECTIONS))
             tabs.append(crowd := await Tab().open(browser, f"{server.url}/robots.txt"))
-            await crowd.evaluate(CROWD % (PEOPLE - PAGES))
+            await crowd.evaluate(CROWD % (module("signalling.js"), PEOPLE - PAGES))
             await all_are_in(tabs[:PAGES], crowd, 1, 30)
             server.process.kill()
             server.process.wait()

@@ -153,9 +153,9 @@ def test_two_people_chat(server, transports):
             assert message["msg_id"] == acknowledgement["msg_id"] and message["timestamp"] == acknowledgement["timestamp"] > 1e12
 
             for sender, receiver in ((alice, bobby), (bobby, alice)):
-                acknowledgement = await sender.say(receiver.name, {"type": "img", "fileName": "a.jpg", "size": {"width": 9}, "fileData": PICTURE})
+                acknowledgement = await sender.say(receiver.name, {"type": "img", "fileName": "a.jpg", "size": {"width": 9, "height": 7.4}, "fileData": PICTURE})
                 stored = acknowledgement["bodies"]
-                assert "fileData" not in stored and stored["size"] == {"width": 9}, stored
+                assert "fileData" not in stored and stored["size"] == {"width": 9, "height": 7}, stored
                 message = await receiver.event("chat")
                 assert message["bodies"].pop("fileData") == PICTURE and message == acknowledgement
                 status, _, data = await asyncio.to_thread(server.get, "/" + stored["thumbnailRemotePath"])
@@ -163,9 +163,9 @@ def test_two_people_chat(server, transports):
 
             sound = bytes(range(256)) * 4096
             acknowledgement = await bobby.say("alice", {"type": "audio", "fileName": "a.amr", "duration": 3.5, "fileData": sound})
-            assert "fileData" not in acknowledgement["bodies"] and acknowledgement["bodies"]["size"] == 1 << 20
+            assert "fileData" not in acknowledgement["bodies"] and "size" not in acknowledgement["bodies"]
             received = await alice.event("chat")
-            assert received["bodies"]["fileData"] == sound and received["bodies"]["duration"] == 3.5
+            assert received["bodies"]["fileData"] == sound and received["bodies"]["duration"] == 4, "the Android app reads a whole number"
 
             place = {"type": "loc", "latitude": 52.5, "longitude": 13.4, "locationName": "Mitte", "detailLocationName": "Berlin"}
             acknowledgement = await alice.say("bobby", place)

@@ -11,7 +11,8 @@ import time
 import pytest
 import websockets
 
-from support.browser import Chromium
+from support.browser import Chromium, Firefox
+from support.page_server import serve_pages
 from support.server import PROGRAM, Server
 from support.signalling import ask, connect
 from support.tokens import ADMIN, SECRET, token
@@ -126,7 +127,7 @@ def test_nobody_is_waited_for_without_end(tmp_path):
 def test_readers_that_take_nothing_hold_one_answer_each(tmp_path):
     """Each client pipelines six hundred requests for the page's files; the sockets of both ends buffer far less."""
     count, largest = 8, 40_000
-    paths = ["/", "/assets/main.js", "/assets/style.css", "/assets/panels.js"]
+    paths = ["/", "/assets/tessera.js", "/watch/x", "/assets/panels.js"]
 
     def metric(server, name):
         return sum(float(line.split()[-1]) for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(name))
@@ -261,6 +262,58 @@ def test_a_rebinding_page_joins_no_room(shared_server):
             await websockets.connect(shared_server.signal_url, origin=origin, additional_headers={"Host": origin[7:]})
     asyncio.run(run())
     assert request(shared_server, "GET", "/api/rooms", {"Host": f"evil.example:{shared_server.port}"})[0] == 421
+
+
+# Everything that an app may send to its family's endpoints, by a page of another site; `mode` as a form or an image would.
+TRIES = """(async address => {
+  const results = {}, ws = address.replace('http', 'ws');
+  const ask = async (name, path, options) => {
+    const read = await fetch(address + path, options).then(answer => answer.type === 'opaque' ? 'sent' : answer.status, () => 'blocked');
+    results[name] = read;
+  };
+  for (const mode of ['cors', 'no-cors']) {
+    for (const credentials of ['omit', 'include']) {
+      const options = { mode, credentials };
+      for (const [method, path] of [['POST', '/join/den'], ['POST', '/collider/den/1'], ['GET', '/params'], ['GET', '/socket.io/?transport=polling'],
+          ['POST', '/mobileLogin'], ['POST', '/register'], ['GET', '/allUsers'], ['GET', '/api/rooms'], ['POST', '/whip/den']]) {
+        await ask(`${method} ${path} ${mode} ${credentials}`, path, { ...options, method, ...(method === 'POST' && { body: 'userName=mallory&password=secret' }) });
+      }
+    }
+  }
+  for (const path of ['/ws', '/den', '/', '/socket.io/?transport=websocket', '/signal']) {
+    results['WebSocket ' + path] = await new Promise(done => {
+      const socket = new WebSocket(ws + path);
+      socket.onopen = () => done('open');
+      socket.onerror = () => done('blocked');
+    });
+  }
+  return results;
+})"""
+
+
+@pytest.mark.parametrize("browser", [Chromium, Firefox])
+def test_a_page_of_another_site_acts_for_nobody(tmp_path, browser):
+    """It runs in the browser of somebody whose address may do everything, on the server's own machine."""
+    async def run(server, site):
+        page = await browser().start(f"{site}/page.html")
+        try:
+            results = await page.evaluate(f"{TRIES}('{server.url}')")
+            assert len(results) == 41
+            # A `no-cors` request is sent, and its answer, a refusal, is hidden from the page.
+            assert {name for name, result in results.items() if result != "blocked"} == {name for name in results if "no-cors" in name}, results
+        finally:
+            await page.close()
+        assert not (await asyncio.to_thread(server.json, "GET", "/api/rooms"))
+        assert json.loads(server.request("POST", "/mobileLogin", b"userName=mallory&password=secret")[2])["code"] == -1, "an account was made"
+        metrics = server.get("/metrics")[2].decode()
+        figures = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
+        assert float(figures['tessera_http_requests_refused_total{reason="origin"}']) >= 36
+        assert not [name for name, value in figures.items() if name.startswith("tessera_joins_total") and float(value)]
+
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "page.html").write_text("<!doctype html><title>x</title>")
+    with serve_pages(tmp_path / "site") as site, Server(tmp_path / "server") as server:
+        asyncio.run(asyncio.wait_for(run(server, site), 60))
 
 
 def test_recordings_open_for_the_administrator_and_by_a_link(tmp_path):

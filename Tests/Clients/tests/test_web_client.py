@@ -1,9 +1,14 @@
 """The web client with two headless browsers, one of them a phone, and every button of the page."""
 
 import asyncio
+import base64
+import gzip
+import hashlib
 import json
+import re
 import signal
 import time
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -12,10 +17,9 @@ from support.aiortc_peer import AiortcPeer
 from support.browser import Firefox
 from support.media import TONES
 from support.page import Page
-from support.server import ROOT, Server
+from support.server import Server
 from support.signalling import ask, connect
 
-WEB = ROOT / "Sources" / "Gateway" / "Web"
 TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
     ".json": "application/json; charset=utf-8",
@@ -400,16 +404,31 @@ def test_a_full_room_is_said_in_words(server, tmp_path):
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
-def test_every_file_of_the_page_is_served_with_its_type_and_a_strict_policy(server):
-    names = [path.name for path in WEB.iterdir()]
-    assert {"index.html", "main.js", "style.css"} <= set(names)
-    for name in names:
-        status, headers, body = server.get(f"/assets/{name}")
-        assert status == 200, name
-        assert headers["Content-Type"] == TYPES["." + name.rsplit(".", 1)[1]], name
-        assert body == (WEB / name).read_bytes(), f"{name} in the binary is not the one in the sources"
-        assert server.get(f"/assets/{name}", {"If-None-Match": headers["ETag"]})[0] == 304
-    status, headers, body = server.get("/r/any-room")
-    assert status == 200 and body == (WEB / "index.html").read_bytes()
-    assert "unsafe" not in headers["Content-Security-Policy"]
-    assert server.get("/assets/none.js")[0] == 404
+def test_every_file_of_the_page_is_served_compressed_and_kept(server):
+    def answer(path, **headers):
+        status, fields, body = server.get(path, {"Accept-Encoding": "gzip"} | headers)
+        assert status == 200, path
+        assert fields["Content-Encoding"] == "gzip" and fields["Vary"] == "Accept-Encoding", path
+        plain = gzip.decompress(body)
+        assert len(body) < len(plain) and server.get(path)[2] == plain, path
+        assert server.get(path, {"Accept-Encoding": "gzip", "If-None-Match": fields["ETag"]})[0] == 304, path
+        return fields, plain.decode()
+
+    found, asked = set(), ["/r/any-room", "/watch/any-room", "/assets/tessera.js"]
+    while asked:
+        path = asked.pop()
+        fields, text = answer(path)
+        kept = re.search(r"\.[0-9A-Z]{8}\.[a-z]+$", path) is not None
+        assert fields["Cache-Control"] == ("public, max-age=31536000, immutable" if kept else "no-cache"), path
+        assert fields["Content-Type"] == TYPES[Path(path).suffix or ".html"], path
+        if not Path(path).suffix:
+            own = re.findall(r"<script>(.*?)</script>", text, re.S)
+            policy = fields["Content-Security-Policy"]
+            assert len(own) == 1 and f"'sha256-{base64.b64encode(hashlib.sha256(own[0].encode()).digest()).decode()}'" in policy
+            assert "unsafe" not in policy
+        found.add(path)
+        asked += set(re.findall(r'"(/assets/[^"]+)"', text)) - found - set(asked)
+    for name in ("start", "main", "watch", "style", "icon", "words.en", "words.de"):
+        assert [path for path in found if path.startswith(f"/assets/{name}.")], (name, found)
+    status, headers, _ = server.get("/assets/start.ABCDEFGH.js")
+    assert status == 404 and headers["Cache-Control"] == "no-store"

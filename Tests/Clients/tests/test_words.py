@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from support.server import ROOT
+from support.page import WEB
 
-WEB = ROOT / "Sources" / "Gateway" / "Web"
 LANGUAGES = {path.name.split(".")[1]: json.loads(path.read_text()) for path in WEB.glob("words.*.json")}
 SCRIPTS = {path.name: path.read_text() for path in WEB.glob("*.js")}
 HTML = "\n".join((WEB / name).read_text() for name in ("index.html", "watch.html"))
@@ -24,7 +23,7 @@ def test_every_language_has_the_same_words_with_the_same_values(language):
     for key, text in english.items():
         assert other[key].strip(), key
         assert placeholders(text) == placeholders(other[key]), key
-    assert f"'{language}'" in SCRIPTS["words.js"], "the page does not know the language"
+    assert f"'./words.{language}.json'" in SCRIPTS["words.js"], "the page does not know the language"
 
 
 def test_every_word_is_used_and_every_used_one_is_there():

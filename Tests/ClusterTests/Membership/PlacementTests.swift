@@ -1,4 +1,5 @@
 import Basics
+import TestSupport
 import Testing
 
 @testable import Cluster
@@ -40,7 +41,7 @@ import Testing
         return rooms
     }
 
-    @Test(arguments: 0..<20 as Range<UInt64>)
+    @Test(arguments: seeds(0..<20))
     func `a hundred rooms at once go to all nodes alike although no load is new`(seed: UInt64) {
         let rooms = spread(100, over: copy(["a", "b", "c"]), seed: seed)
         #expect(rooms.values.allSatisfy { $0 < 50 }, "\(rooms)")

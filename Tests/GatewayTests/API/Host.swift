@@ -4,6 +4,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NIOEmbedded
+import WebFiles
 
 @testable import Gateway
 
@@ -34,12 +35,24 @@ private final class LockedBytes: @unchecked Sendable {
     var all: [UInt8] { lock.withLock { content } }
 }
 
+extension WebFile {
+    /// A file that is not compressed.
+    static func text(_ name: String, _ text: String, isHashed: Bool = false) -> WebFile {
+        WebFile(name: name, isHashed: isHashed, digest: "digest of \(text.utf8.count)", text: text)
+    }
+
+    static func page(_ html: String) -> WebFile { text("index.html", html) }
+}
+
 /// The endpoints without a socket.
 struct Host {
     var endpoints: Endpoints
     var service: FakeConference
 
-    init(_ service: FakeConference = FakeConference(), change: (inout TesseraConfiguration) -> Void = { _ in }) async {
+    init(
+        _ service: FakeConference = FakeConference(), assets: [WebFile] = [.page("<html>"), .text("app.js", "1")],
+        change: (inout TesseraConfiguration) -> Void = { _ in }
+    ) async {
         var settings = TesseraConfiguration()
         settings.limits.joinsPerSecondPerAddress = 1000
         settings.limits.requestsPerSecondPerAddress = 100_000
@@ -47,7 +60,7 @@ struct Host {
         self.service = service
         endpoints = await Endpoints(
             settings, conference: service,
-            assets: WebAssets(["index.html": Array("<html>".utf8), "app.js": Array("1".utf8)]), usesTLS: false,
+            assets: WebAssets(assets), usesTLS: false,
             machineName: "machine", logger: Logger(label: "test"))
     }
 

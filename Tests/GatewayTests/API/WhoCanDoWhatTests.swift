@@ -2,7 +2,6 @@ import Basics
 import Conference
 import Foundation
 import HTTPTypes
-import JWTKit
 import Logging
 import TestSupport
 import Testing
@@ -30,9 +29,8 @@ import Testing
     static let routes = rows(under: "Routes")
     static let messages = rows(under: "Messages")
 
-    private static func token(_ role: String) async throws -> String {
-        try await JWTKeyCollection().add(hmac: HMACKey(from: TokenVerifier.key(secret)), digestAlgorithm: .sha256)
-            .sign(TokenClaims(room: "r", role: role, exp: .init(value: .distantFuture)))
+    private static func token(_ role: String) throws -> String {
+        try TokenClaims(room: "r", role: role, exp: .distantFuture).signed(secret)
     }
 
     /// A column of the table of routes: the settings, and the sender of the request.
@@ -48,8 +46,8 @@ import Testing
             case 2: Asker(address: "127.0.0.1")
             case 3: Asker(adminToken: "the administrator")
             case 4: Asker(mode: .token, adminToken: "the administrator", bearer: "nonsense")
-            case 5: Asker(mode: .token, adminToken: "the administrator", bearer: try await token("participant"))
-            case 6: Asker(mode: .token, adminToken: "the administrator", bearer: try await token("moderator"))
+            case 5: Asker(mode: .token, adminToken: "the administrator", bearer: try token("participant"))
+            case 6: Asker(mode: .token, adminToken: "the administrator", bearer: try token("moderator"))
             default: Asker(mode: .token, adminToken: "the administrator", bearer: "the administrator")
             }
         }

@@ -201,7 +201,7 @@ struct ClusterBridgeTests {
         try await withNode { node in
             let text = text.replacing("NOW", with: "\(Int(Date().timeIntervalSinceReferenceDate))")
             let bytes = Array(text.utf8)
-            node.store.content.withLock { $0.states["r"] = isSealed ? Self.seal.sealed(bytes, of: "r") : bytes }
+            try node.store.content.withLock { $0.states["r"] = isSealed ? try Self.seal.sealed(bytes, of: "r") : bytes }
             try await node.bridge.prepare("r")
             #expect(!node.conference.hasRoom("r") && !node.conference.hasRoom("other"))
             _ = try node.join("r", "Ann")
@@ -223,8 +223,8 @@ struct ClusterBridgeTests {
             let plain = try Self.seal.opened(bytes, of: "r")
             #expect(plain.firstRange(of: Array("4711".utf8)) != nil)
             let useless = [
-                plain, RoomSeal(secret: "another secret of 32 bytes, or so").sealed(plain, of: "r"),
-                Self.seal.sealed(plain, of: "s"),
+                plain, try RoomSeal(secret: "another secret of 32 bytes, or so").sealed(plain, of: "r"),
+                try Self.seal.sealed(plain, of: "s"),
             ]
             for other in useless {
                 let b = Store("b")

@@ -6,6 +6,8 @@ import HTTPTypes
 import NIOHTTP1
 import TestSupport
 import Testing
+import Threads
+import WebFiles
 
 @testable import Gateway
 
@@ -17,6 +19,39 @@ import Testing
     }
 
     private static let admin = ("Authorization", "Bearer the administrator")
+
+    // MARK: Files of pages
+
+    @Test func `a file of another version's page comes from a node that has it`() async throws {
+        let store = FakeStore()
+        let a = try await TestNode(
+            "a", store, assets: [.page("new"), .text("start.NEWNEWNE.js", "new", isHashed: true)])
+        let b = try await TestNode(
+            "b", store, assets: [.page("old"), .text("start.OLDOLDOL.js", "old", isHashed: true)])
+        let answer = try await a.ask(path: "/assets/start.OLDOLDOL.js")
+        #expect(answer.status == 200 && answer.body == "old")
+        #expect(answer.headers["cache-control"] == ["public, max-age=31536000, immutable"])
+        #expect(answer.headers["vary"] == ["Accept-Encoding"])
+        #expect(try await b.ask(path: "/assets/start.NEWNEWNE.js").body == "new", "either way")
+        #expect(try await a.ask(path: "/").body == "new", "the page is the node's own")
+        let missing = try await a.ask(path: "/assets/start.GONEGONE.js")
+        #expect(missing.status == 404 && missing.headers["cache-control"] == ["no-store"])
+        await b.stop()
+        #expect(try await a.ask(path: "/assets/start.OLDOLDOL.js").status == 404, "the node is gone")
+        await a.stop()
+    }
+
+    @Test func `who asks for many files that there are not asks this node alone`() async throws {
+        let (_, a, b) = try await TestNode.nodes()
+        let now = MonotonicClock.now()
+        let (one, other) = (try #require(IPAddress("203.0.113.9")), try #require(IPAddress("203.0.113.10")))
+        #expect((0..<300).count { _ in a.front.maySearch(for: one, at: now) } == 200)
+        #expect(a.front.maySearch(for: other, at: now))
+        #expect(try await a.ask(path: "/assets/none.js").status == 404)
+        #expect(a.front.metrics.value(.http, .done) == 1)
+        await a.stop()
+        await b.stop()
+    }
 
     // MARK: Rooms
 

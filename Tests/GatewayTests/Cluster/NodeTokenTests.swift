@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Testing
 
@@ -10,12 +9,7 @@ import Testing
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     private func signed(_ claims: JSONValue, header: String = #"{"alg":"HS256","typ":"JWT"}"#) -> String {
-        let url = { (bytes: Data) in
-            bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-        }
-        let body = url(Data(header.utf8)) + "." + url(Data(claims.bytes))
-        let key = SymmetricKey(data: Data(Self.secret.utf8))
-        return body + "." + url(Data(HMAC<SHA256>.authenticationCode(for: Data(body.utf8), using: key)))
+        signedToken(String(decoding: claims.bytes, as: UTF8.self), header: header, secret: Self.secret)
     }
 
     @Test func `a node's token lives for half a minute`() {

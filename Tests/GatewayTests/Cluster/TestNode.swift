@@ -12,6 +12,7 @@ import NIOPosix
 import NIOWebSocket
 import ServiceLifecycle
 import Threads
+import WebFiles
 
 @testable import Gateway
 
@@ -33,7 +34,8 @@ final class TestNode: Sendable {
 
     init(
         _ id: String, _ store: FakeStore, conference: FakeConference = FakeConference(),
-        timing: ClusterFront.Timing = TestNode.patient, settings change: (inout TesseraConfiguration) -> Void = { _ in }
+        timing: ClusterFront.Timing = TestNode.patient, assets: [WebFile] = [.page("<html>")],
+        settings change: (inout TesseraConfiguration) -> Void = { _ in }
     ) async throws {
         var settings = TesseraConfiguration()
         settings.limits.joinsPerSecondPerAddress = 1000
@@ -50,8 +52,7 @@ final class TestNode: Sendable {
         drain = NodeDrain(directory) { [drained] wish in drained.withLock { $0.append(wish) } }
         endpoints = await Endpoints(
             settings, conference: conference, cluster: front, drain: drain,
-            assets: WebAssets(["index.html": Array("<html>".utf8)]), usesTLS: false, machineName: "machine",
-            logger: logger)
+            assets: WebAssets(assets), usesTLS: false, machineName: "machine", logger: logger)
         try await listen(logger)
     }
 

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Conference
@@ -75,7 +76,7 @@ import Testing
         try people.map { try JSON.decode(JSONValue.self, from: $0.json.bytes) }
     }
 
-    @Test(arguments: 1...16 as ClosedRange<UInt64>)
+    @Test(arguments: seeds(1...16))
     func `lists and changes lead to the same result in any room`(seed: UInt64) throws {
         var random = Seeded(state: seed &* 0x9E37_79B9_7F4A_7C15)
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(), at: .zero)

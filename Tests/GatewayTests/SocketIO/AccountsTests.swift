@@ -93,6 +93,16 @@ import Testing
         #expect(AccountBook.isName(name))
     }
 
+    /// Made with Python's `cryptography` (Scrypt), as every version of the server has hashed it.
+    @Test func `a password that another version hashed is known`() throws {
+        let stored = """
+            {"cost":{"rounds":16384,"blockSize":8,"parallelism":5},"salt":"AAECAwQFBgcICQoLDA0ODw==",
+            "key":"f+y6ILgA+FGS+RKhydoMmiML5oaV6i7Cmp4ejvVhSzU="}
+            """
+        let hash = try JSONDecoder().decode(PasswordHash.self, from: Data(stored.utf8))
+        #expect(hash.matches("secret") && !hash.matches("Secret") && !hash.matches(""))
+    }
+
     @Test func `accounts and tokens are limited`() throws {
         var book = AccountBook()
         let hash = try PasswordHash("x", cost: Self.cheap)

@@ -10,12 +10,13 @@ import Testing
         ["from_user": "mallory", "to_user": "bobby", "chat_type": "chat", "sendtime": 5, "bodies": bodies, "type": 3]
     }
 
-    @Test func `a text keeps the client's members, and gets the sender, an id and the time`() throws {
+    @Test func `a text keeps its words, and gets the sender, an id and the time`() throws {
         var text = try #require(ChatEnvelope(message(["type": "txt", "msg": "hi"]), [], from: "alice"))
         text.stamp(id: "m1", at: date, path: nil)
         #expect(
             text.acknowledgement == [
-                "from_user": "alice", "to_user": "bobby", "chat_type": "chat", "sendtime": 5, "type": 3,
+                "from_user": "alice", "to_user": "bobby", "chat_type": "chat", "sendtime": 5, "sendTime": 5,
+                "sendStatus": 0,
                 "bodies": ["type": "txt", "msg": "hi"], "msg_id": "m1", "timestamp": 1_700_000_000_000,
             ])
         #expect(text.delivery.argument == text.acknowledgement && text.delivery.attachments.isEmpty)
@@ -25,13 +26,14 @@ import Testing
     @Test func `a picture goes to the recipient as an attachment, and is not in the acknowledgement`() throws {
         let (one, two) = (BinaryMessage([1]), BinaryMessage([2, 2]))
         let bodies: JSONValue = [
-            "type": "img", "fileName": "a.jpg", "size": ["width": 10], "fileData": ["_placeholder": true, "num": 1],
+            "type": "img", "fileName": "a.jpg", "size": ["width": 10, "height": 20],
+            "fileData": ["_placeholder": true, "num": 1],
         ]
         var picture = try #require(ChatEnvelope(message(bodies), [one, two], from: "alice"))
         picture.stamp(id: "m1", at: date, path: "images/k3.jpg")
         let stored = picture.acknowledgement["bodies"]
         #expect(stored?["fileRemotePath"] == "images/k3.jpg" && stored?["thumbnailRemotePath"] == "images/k3.jpg")
-        #expect(stored?["fileData"] == nil && stored?["size"] == ["width": 10])
+        #expect(stored?["fileData"] == nil && stored?["size"] == ["width": 10, "height": 20])
         #expect(picture.delivery.attachments == [two])
         #expect(picture.delivery.argument["bodies"]?["fileData"] == ["_placeholder": true, "num": 0])
         #expect(picture.text == nil)

@@ -1,7 +1,6 @@
 import Basics
 import Foundation
 import HTTPTypes
-import JWTKit
 import TestSupport
 import Testing
 
@@ -19,14 +18,12 @@ import Testing
         }
     }
 
-    private func token(_ name: String, room: String) async throws -> String {
-        try await JWTKeyCollection().add(
-            hmac: HMACKey(from: TokenVerifier.key("correct")), digestAlgorithm: .sha256
-        ).sign(TokenClaims(room: room, name: name, exp: ExpirationClaim(value: .distantFuture)))
+    private func token(_ name: String, room: String) throws -> String {
+        try TokenClaims(room: room, name: name, exp: .distantFuture).signed("correct")
     }
 
     private func login(_ host: Host, _ name: String, room: String = "*") async throws -> String {
-        let token = try await token(name, room: room)
+        let token = try token(name, room: room)
         let answer = try await host.ask(.post, "/mobileLogin", body: "userName=\(name)&password=\(token)")
         guard case .string(let auth)? = answer.json["data"]?["auth_token"] else {
             Issue.record("\(answer.json)")
@@ -129,12 +126,17 @@ import Testing
         _ = try await wait(host, alice, for: "asks for a PIN")
         host.service.state.withLock { $0.joinError = nil }
         _ = try await post(host, alice, #"421["chat",{"to_user":"room_r","bodies":{"type":"txt","msg":"2718"}}]"#)
-        _ = try await wait(host, alice, for: "Nobody has read this")
+        // The app waits for an acknowledgement, for ever or for 20 s, and then shows a failure.
+        let packets = try await poll(host, alice)
+        #expect(packets.contains { $0.contains("Nobody has read this") })
+        #expect(packets.contains { $0.hasPrefix(#"431[{"#) && $0.contains(#""msg_id":"#) })
         for room in ["s", "r"] {
             _ = try await post(host, alice, #"42["__join",{"room":"\#(room)"}]"#)
             _ = try await wait(host, alice, for: "_peers")
         }
         #expect(host.service.state.withLock { $0.requests.map(\.pin) } == [nil, "2718"])
+        #expect(
+            host.service.state.withLock { $0.requests.allSatisfy(\.endsWithMedia) }, "a dead client that polls is gone")
         #expect(!host.service.asked.contains { $0.hasPrefix("chat") })
     }
 
@@ -253,7 +255,7 @@ import Testing
     @Test func `in mode token nobody registers, and a token has one name`() async throws {
         let host = await host()
         #expect(try await host.ask(.post, "/register", body: "userName=alice&password=x").json["code"] == -1)
-        let token = try await token("alice", room: "*")
+        let token = try token("alice", room: "*")
         let answer = try await host.ask(.post, "/mobileLogin", body: "userName=bobby&password=\(token)")
         #expect(answer.status == 200 && answer.json["code"] == -1)
         #expect(answer.json["message"] == "this token is for the name alice" && answer.json["data"] == "")
@@ -298,9 +300,9 @@ import Testing
 
         let wrong = event.replacing("451-3", with: "451-4")
         _ = try await host.ask(.post, alice, body: "\(wrong.utf16.count):\(wrong)6:b4AAAA")
-        let text = #"425["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"next"}}]"#
-        _ = try await post(host, alice, text)
-        #expect(try await poll(host, alice)[0].hasPrefix("435["), "no acknowledgement for what is no picture")
+        let told = try await poll(host, alice)
+        #expect(told.contains { $0.contains("This was not sent: ") && $0.contains(#""from_user":"bobby""#) })
+        #expect(told.contains { $0.hasPrefix("434[{") }, "a refusal is acknowledged too: the app knows no other end")
 
         let form = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nGIF89a\r\n--b--"
         let type: HTTPFields = [.contentType: "multipart/form-data; boundary=b"]

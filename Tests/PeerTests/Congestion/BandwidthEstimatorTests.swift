@@ -1,5 +1,6 @@
 import Basics
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Peer
@@ -169,7 +170,7 @@ struct BandwidthEstimatorTests {
         #expect(!seen)
     }
 
-    @Test("A receiver that reads its socket only every 25 ms hides no link capacity", arguments: [1, 2, 3] as [UInt64])
+    @Test("A receiver that reads its socket only every 25 ms hides no link capacity", arguments: seeds(1...3))
     func clumps(seed: UInt64) {
         var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(10), jitter: .milliseconds(5), rate: .megabits(5)), seed: seed)
@@ -214,7 +215,7 @@ struct BandwidthEstimatorTests {
         #expect(link.estimator.estimate > .kilobits(100))
     }
 
-    @Test("Jitter of 30 ms hides no link capacity", arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    @Test("Jitter of 30 ms hides no link capacity", arguments: seeds(1...6))
     func jitter(seed: UInt64) {
         var link = EstimatedLink(
             LinkConditions(delay: .milliseconds(30), jitter: .milliseconds(30), reordering: 1, rate: .megabits(3)),

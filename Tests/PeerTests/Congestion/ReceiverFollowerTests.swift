@@ -1,4 +1,5 @@
 import Basics
+import TestSupport
 import Testing
 
 @testable import Peer
@@ -231,7 +232,7 @@ struct ReceiverFollowerTests {
 
     @Test(
         "A receiver that answers late now and then reaches the top rung on a good link, and keeps it",
-        arguments: UInt64(1)...8)
+        arguments: seeds(1...8))
     func late(seed: UInt64) {
         var link = ReceiverLink(capacity: 10_000_000)
         link.random = SeededRandom(seed: seed)
@@ -243,7 +244,7 @@ struct ReceiverFollowerTests {
         #expect(link.moves.count == moves)
     }
 
-    @Test("A quiet picture of a receiver that answers late keeps its rung", arguments: UInt64(1)...8)
+    @Test("A quiet picture of a receiver that answers late keeps its rung", arguments: seeds(1...8))
     func quietAndLate(seed: UInt64) {
         var link = ReceiverLink(capacity: 10_000_000)
         link.random = SeededRandom(seed: seed)
@@ -254,7 +255,7 @@ struct ReceiverFollowerTests {
         #expect(link.rung == 2)
     }
 
-    @Test("A thin link is detected behind late answers too", arguments: UInt64(1)...8)
+    @Test("A thin link is detected behind late answers too", arguments: seeds(1...8))
     func thinAndLate(seed: UInt64) {
         var link = ReceiverLink(capacity: 10_000_000)
         link.random = SeededRandom(seed: seed)
@@ -340,7 +341,7 @@ struct ReportsOnlyTests {
 
     @Test(
         "150 kbit/s from the start are detected by their queue, however late the answers",
-        arguments: [nil, 1.5] as [Double?], UInt64(1)...4)
+        arguments: [nil, 1.5] as [Double?], seeds(1...4))
     func thinQueue(stallInterval: Double?, seed: UInt64) {
         var link = link(capacity: 150_000, reportInterval: 1)
         link.random = SeededRandom(seed: seed)
@@ -356,7 +357,7 @@ struct ReportsOnlyTests {
         #expect(link.moves.count == moves)
     }
 
-    @Test("Late answers do not prevent the top rung", arguments: UInt64(1)...8)
+    @Test("Late answers do not prevent the top rung", arguments: seeds(1...8))
     func late(seed: UInt64) {
         var link = link(capacity: 10_000_000, reportInterval: 1)
         link.random = SeededRandom(seed: seed)

@@ -1,5 +1,6 @@
 import Basics
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Peer
@@ -35,7 +36,7 @@ struct SimulatedCallTests {
 
     @Test(
         "Bursts of 5 % loss, reordering, duplicates and 200 ms round trip: media continues",
-        arguments: [11, 12, 13, 14] as [UInt64])
+        arguments: seeds(11...14))
     func bad(seed: UInt64) throws {
         var link = LinkConditions(
             delay: .milliseconds(100), jitter: .milliseconds(10),

@@ -1,5 +1,6 @@
 import Basics
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Peer
@@ -171,7 +172,7 @@ import Testing
         #expect(call.frames(.server) > 30)
     }
 
-    @Test("An ICE restart on a lossy link keeps the call", arguments: [5, 6, 7] as [UInt64])
+    @Test("An ICE restart on a lossy link keeps the call", arguments: seeds(5...7))
     func restartUnderLoss(seed: UInt64) throws {
         let link = LinkConditions(delay: .milliseconds(50), loss: .random(0.15))
         let call = try SimulatedCall.connected(up: link, down: link, seed: seed, within: .seconds(20), for: .seconds(2))

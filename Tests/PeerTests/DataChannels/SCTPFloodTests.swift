@@ -74,7 +74,7 @@ import Testing
         #expect(isLinear)
     }
 
-    @Test("A message in four thousand parts, in any order, is completed", arguments: [1, 2] as [UInt64])
+    @Test("A message in four thousand parts, in any order, is completed", arguments: seeds([1, 2]))
     func parts(seed: UInt64) {
         let association = established()
         var random = SeededRandom(seed: seed)
@@ -285,7 +285,7 @@ import Testing
 
     @Test(
         "In any order of chunks, each message is delivered once and whole, ordered ones in order",
-        arguments: 1...20 as ClosedRange<UInt64>)
+        arguments: seeds(1...20))
     func anyOrder(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let start = UInt32.max - 100

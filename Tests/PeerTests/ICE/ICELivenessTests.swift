@@ -4,7 +4,7 @@ import Testing
 @testable import Peer
 
 @Suite("Whether an ICE peer is still reachable") struct ICELivenessTests {
-    private let liveness = ICELiveness(ICEConfiguration(), at: .zero)
+    private let liveness = ICELiveness(ICEConfiguration(), mediaIsConsent: false, at: .zero)
     private func at(_ seconds: Double) -> Instant { .zero + .seconds(seconds) }
 
     @Test("Six seconds without a packet are an interruption, once, and only if there was a path")
@@ -22,7 +22,8 @@ import Testing
         #expect(recovered && !again && !liveness.isInterrupted && liveness.lastReceived == at(8))
     }
 
-    @Test("Thirty seconds without a check expire consent, however much media comes; a restart begins anew")
+    @Test(
+        "Thirty seconds without a check expire a full agent's consent, however much media comes; a restart begins anew")
     func expiry() {
         var liveness = liveness
         _ = liveness.noteMedia(at: at(29))
@@ -33,6 +34,14 @@ import Testing
         liveness.restart(at: at(40))
         let late = liveness.expireIfDue(at: at(69))
         #expect(!liveness.isExpired && !late && liveness.deadline(hasPath: false) == at(70))
+    }
+
+    @Test("Media is consent for a lite agent")
+    func mediaAlone() {
+        var liveness = ICELiveness(ICEConfiguration(), mediaIsConsent: true, at: .zero)
+        _ = liveness.noteMedia(at: at(29))
+        let (early, late) = (liveness.expireIfDue(at: at(58.9)), liveness.expireIfDue(at: at(59)))
+        #expect(!early && late)
     }
 
     @Test("A check counts as received, and ends an interruption too")

@@ -260,7 +260,7 @@ struct PathCheckTests {
         #expect(late == .checked)
     }
 
-    @Test("Media to a path ends 30 s after its last authentic check, whatever other paths are live")
+    @Test("Media to a path ends 30 s after its last authentic check or media, whatever other paths are live")
     func consent() {
         var agent = agent()
         check(&agent, on: flow(Self.home), at: Self.start)
@@ -269,16 +269,48 @@ struct PathCheckTests {
         let tcp = flow(Self.home, 9, .tcp)
         check(&agent, on: tcp, nominate: false, at: Self.start + .seconds(10))
         agent.remove(tcp, at: Self.start + .seconds(11))
-        for second in 1...29 {
-            agent.authenticMedia(on: flow(Self.home), bytes: 1000, at: Self.start + .seconds(second))
+        agent.authenticMedia(on: flow(Self.home), bytes: 1000, at: Self.start + .seconds(5))
+        agent.advance(to: Self.start + .milliseconds(34_900))
+        #expect(agent.selected == flow(Self.home))
+        #expect(agent.nextDeadline.map { $0 <= Self.start + .seconds(35) } == true)
+        check(&agent, on: flow(Self.victim), nominate: false, at: Self.start + .milliseconds(34_900))
+        agent.advance(to: Self.start + .seconds(35))
+        #expect(agent.selected == flow(Self.victim) && !agent.isExpired, "the other one is live")
+        check(&agent, on: flow(Self.home), at: Self.start + .seconds(36))
+        #expect(agent.selected == flow(Self.home))
+    }
+
+    @Test("A peer without checks is asked for its consent every 5 s; its answers lift the limit that silence sets")
+    func ownChecks() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        answer(&agent, on: flow(Self.home), at: Self.start)
+        var now = Self.start
+        var asked = 0
+        func run(to end: Duration, answers: Bool) {
+            while now < Self.start + end {
+                now += .milliseconds(250)
+                agent.authenticMedia(on: flow(Self.home), bytes: 100, at: now)
+                agent.advance(to: now)
+                if answers {
+                    if answer(&agent, on: flow(Self.home), at: now) == .answered { asked += 1 }
+                } else {
+                    asked += requests(&agent).count
+                }
+            }
         }
-        agent.advance(to: Self.start + .milliseconds(29_900))
+        run(to: .seconds(60), answers: true)
+        #expect((11...12).contains(asked))
+        let isFree = agent.maySend(1_000_000)
+        #expect(isFree)
+        asked = 0
+        run(to: .seconds(95), answers: false)
+        #expect((20...60).contains(asked), "\(asked)")
         #expect(agent.selected == flow(Self.home))
-        #expect(agent.nextDeadline.map { $0 <= Self.start + .seconds(30) } == true)
-        agent.advance(to: Self.start + .seconds(30))
-        #expect(agent.selected == nil)
-        #expect(agent.isExpired == false)
-        check(&agent, on: flow(Self.home), at: Self.start + .seconds(35))
-        #expect(agent.selected == flow(Self.home))
+        let isLimited = !agent.maySend(1_000_000)
+        #expect(isLimited)
+        run(to: .seconds(100), answers: true)
+        let isFreeAgain = agent.maySend(1_000_000)
+        #expect(isFreeAgain)
     }
 }

@@ -1,10 +1,11 @@
 import Basics
+import TestSupport
 import Testing
 
 @testable import Peer
 
 @Suite struct TransportFeedbackRecorderTests {
-    @Test(arguments: [UInt64(1), 2, 3]) func `Transport feedback reports each arrival, split and over the wrap`(
+    @Test(arguments: seeds(1...3)) func `Transport feedback reports each arrival, split and over the wrap`(
         seed: UInt64
     ) {
         var random = SeededRandom(seed: seed)

@@ -1,4 +1,5 @@
 import Basics
+import TestSupport
 import Testing
 
 @testable import Peer
@@ -137,7 +138,7 @@ private struct VideoLink {
         #expect(link.buffer.statistics.nacksSent == 0 && link.buffer.statistics.keyframeRequests == 0)
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `Five percent loss is repaired without a freeze over 500 ms`(
+    @Test(arguments: seeds(1...3)) func `Five percent loss is repaired without a freeze over 500 ms`(
         seed: UInt64
     ) {
         var link = VideoLink(seed: seed)
@@ -178,7 +179,7 @@ private struct VideoLink {
         #expect(link.numbers.last == 149)
     }
 
-    @Test(arguments: [10, 11, 12] as [UInt64]) func `All delivered frames can be decoded at any loss`(seed: UInt64) {
+    @Test(arguments: seeds(10...12)) func `All delivered frames can be decoded at any loss`(seed: UInt64) {
         var link = VideoLink(seed: seed)
         link.loss = 0.3
         link.temporalLayers = seed % 2 == 0

@@ -3,67 +3,30 @@ import Testing
 
 @testable import Peer
 
-/// Bytes from hexadecimal digits; spaces are ignored.
-private func hex(_ text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-}
-
-/// Runs one in-place operation on a copy with room behind it.
-private func apply(
-    _ packet: [UInt8], _ body: (UnsafeMutableRawBufferPointer, Int) throws(SRTPError) -> Int
-) throws(SRTPError) -> [UInt8] {
-    var buffer = packet + [UInt8](repeating: 0, count: SRTPContext.maximumOverhead)
-    var result: Result<Int, SRTPError> = .failure(.malformed)
-    buffer.withUnsafeMutableBytes { bytes in
-        do throws(SRTPError) { result = .success(try body(bytes, packet.count)) } catch { result = .failure(error) }
-    }
-    return Array(buffer[0..<(try result.get())])
-}
-
-private func keys(_ profile: SRTPProfile) -> (SRTPKeys, SRTPKeys) {
-    let length = profile.keyLength + profile.saltLength
-    let a = (0..<length).map { UInt8($0) }
-    let b = (0..<length).map { UInt8(200 - $0) }
-    return (SRTPKeys(profile: profile, local: a, remote: b), SRTPKeys(profile: profile, local: b, remote: a))
-}
-
-private func rtp(_ sequence: UInt16, ssrc: UInt32 = 0x1234_5678, payload: [UInt8] = Array(repeating: 0x5A, count: 40))
-    -> [UInt8]
-{
-    var bytes: [UInt8] = [0x80, 96]
-    bytes.append16(sequence)
-    bytes.append32(UInt32(sequence) * 3000)
-    bytes.append32(ssrc)
-    return bytes + payload
-}
-
-private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
-    var bytes: [UInt8] = [0x80, 201, 0, 1]
-    bytes.append32(ssrc)
-    return bytes
-}
-
-@Suite struct SRTPContextTests {
+@Suite struct SRTPContextTests: SRTPPackets {
     struct Vector: CustomTestStringConvertible, Sendable {
         let name: String
         let profile: SRTPProfile
         let key: String
         let rtp: String
         let srtp: String
+        /// The same RTP packet with a rollover counter of 2.
+        let wrapped: String
         let rtcp: String
         let srtcp: String
         var testDescription: String { name }
     }
 
     /// The RTP header of libsrtp's validation packets, over the master keys of RFC 3711 B.3 and of the RFC 7714
-    /// examples. The examples in RFC 7714 §16 start from session keys, which the library does not take.
+    /// examples. The examples in RFC 7714 §16 start from session keys, which the library does not take. The bytes with
+    /// 256 bits, and those after two wraps, were computed from the RFCs with another implementation of AES.
     static let vectors = [
         Vector(
             name: "AES-CM-128-HMAC-SHA1-80", profile: .aes128CounterSHA1_80,
             key: "e1f97a0d3e018be0d64fa32c06de4139 0ec675ad498afeebb6960b3aabe6",
             rtp: "800f1234decafbadcafebabe abababababababababababababababab",
             srtp: "800f1234decafbadcafebabe 4e55dc4ce79978d88ca4d215949d2402 b78d6acc99ea179b8dbb",
+            wrapped: "800f1234decafbadcafebabe b7b1f926d2e2316775b3d8f3197b194b 13616174bc06be9798ab",
             rtcp: "81c8000bcafebabe abababababababababababababababab",
             srtcp: "81c8000bcafebabe 7128035be487b9bdbef89041f977a5a8 80000001 993e08cd54d6c1230798"),
         Vector(
@@ -71,8 +34,17 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
             key: "000102030405060708090a0b0c0d0e0f a0a1a2a3a4a5a6a7a8a9aaab",
             rtp: "800f1234decafbadcafebabe abababababababababababababababab",
             srtp: "800f1234decafbadcafebabe c5002ede04cfdd2eb91159e0880aa06e d2976826f796b201df3131a127e8a392",
+            wrapped: "800f1234decafbadcafebabe 11a6caccac2e2fc196827ec05cd6c2a6 c01ebd320c35c91b1606e211ee46e9aa",
             rtcp: "81c8000bcafebabe abababababababababababababababab",
             srtcp: "81c8000bcafebabe c98b8b5df0392a55852b6c21ac8e7025 c52c6fbea2b3b446ea31123ba88ce61e 80000001"),
+        Vector(
+            name: "AEAD-AES-256-GCM", profile: .aes256GCM,
+            key: "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f a0a1a2a3a4a5a6a7a8a9aaab",
+            rtp: "800f1234decafbadcafebabe abababababababababababababababab",
+            srtp: "800f1234decafbadcafebabe 0af7f21e8a90bdad7a425c9c31ed4bb1 d90238917e7390a2793500e1681acaea",
+            wrapped: "800f1234decafbadcafebabe 718dc48e2f53536e845b5ca373964fe5 96bcf9e9319b12b3e781acfb26a022b6",
+            rtcp: "81c8000bcafebabe abababababababababababababababab",
+            srtcp: "81c8000bcafebabe 8abfafa780070a90e80f9161cf4aac08 1ed93aaa53c15b0f3ed1a3b984167b03 80000001"),
     ]
 
     @Test(arguments: vectors)
@@ -83,6 +55,20 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
         #expect(try apply(hex(vector.srtp), context.unprotectRTP) == hex(vector.rtp))
         #expect(try apply(hex(vector.rtcp), context.protectRTCP) == hex(vector.srtcp))
         #expect(try apply(hex(vector.srtcp), context.unprotectRTCP) == hex(vector.rtcp))
+    }
+
+    @Test(arguments: vectors)
+    func `A known packet encrypts to known bytes after two wraps, and back`(vector: Vector) throws {
+        let key = hex(vector.key)
+        let context = try SRTPContext(SRTPKeys(profile: vector.profile, local: key, remote: key))
+        // By 2¹⁴ numbers at a time up to the index 2¹⁷ + 0x1234.
+        for step in 0..<8 {
+            _ = try apply(
+                try apply(rtp(UInt16(truncatingIfNeeded: 0x1234 + step << 14), ssrc: 0xCAFE_BABE), context.protectRTP),
+                context.unprotectRTP)
+        }
+        #expect(try apply(hex(vector.rtp), context.protectRTP) == hex(vector.wrapped))
+        #expect(try apply(hex(vector.wrapped), context.unprotectRTP) == hex(vector.rtp))
     }
 
     @Test(arguments: SRTPProfile.allCases)
@@ -201,6 +187,55 @@ private func rtcp(ssrc: UInt32 = 0x1234_5678) -> [UInt8] {
         var promised = rtp(1, payload: Array(repeating: 0xFF, count: 20))
         promised[0] = 0x9F
         #expect(throws: SRTPError.malformed) { try apply(promised, context.unprotectRTP) }
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `Nothing behind the tag is written, and the tag is as long as the room that is asked for`(
+        profile: SRTPProfile
+    ) throws {
+        let context = try SRTPContext(keys(profile).0)
+        for (packet, overhead, protect) in [
+            (rtp(1), profile.tagLength, context.protectRTP), (rtcp(), profile.tagLength + 4, context.protectRTCP),
+        ] {
+            #expect(overhead <= SRTPContext.maximumOverhead)
+            var buffer = packet + [UInt8](repeating: 0xC5, count: 200)
+            let length = try buffer.withUnsafeMutableBytes { bytes in
+                try protect(UnsafeMutableRawBufferPointer(rebasing: bytes[..<(packet.count + overhead)]), packet.count)
+            }
+            #expect(length == packet.count + overhead)
+            #expect(buffer[length...].allSatisfy { $0 == 0xC5 })
+        }
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `Packets at odd addresses, as TCP frames are, are encrypted and decrypted like others`(
+        profile: SRTPProfile
+    ) throws {
+        let (a, b) = keys(profile)
+        let receiver = try SRTPContext(b)
+        for offset in 0..<4 {
+            let sender = try SRTPContext(a)
+            let packet = rtp(UInt16(offset), payload: Array(0..<255))
+            let expected = try apply(packet, try SRTPContext(a).protectRTP)
+            var bytes = [UInt8](repeating: 0xC5, count: offset) + packet
+            bytes += [UInt8](repeating: 0xC5, count: SRTPContext.maximumOverhead + 40)
+            try bytes.withUnsafeMutableBytes { all in
+                let room = UnsafeMutableRawBufferPointer(rebasing: all[offset...].prefix(packet.count + 20))
+                let length = try sender.protectRTP(room, length: packet.count)
+                #expect(Array(room[..<length]) == expected)
+                #expect(try receiver.unprotectRTP(room, length: length) == packet.count)
+                #expect(Array(room[..<packet.count]) == packet)
+            }
+            #expect(bytes[..<offset].allSatisfy { $0 == 0xC5 } && bytes.suffix(40).allSatisfy { $0 == 0xC5 })
+        }
+    }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `A packet without payload is encrypted and decrypted`(profile: SRTPProfile) throws {
+        let (a, b) = keys(profile)
+        let packet = rtp(1, payload: [])
+        let encrypted = try apply(packet, try SRTPContext(a).protectRTP)
+        #expect(try apply(encrypted, try SRTPContext(b).unprotectRTP) == packet)
     }
 
     @Test func `Keys of the wrong length are refused`() {

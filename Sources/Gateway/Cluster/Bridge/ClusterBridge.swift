@@ -1,6 +1,7 @@
 import Basics
 import Cluster
 import Conference
+import Cryptography
 import Foundation
 import Logging
 import Threads
@@ -283,11 +284,18 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         }
         if !isNew { return }
         known.savedAt = saved
-        await directory.store(stored(known), of: room)
+        await store(known, directory)
     }
 
-    private func stored(_ known: RoomState) -> [UInt8] {
-        seal.sealed(known.encoded(limit: RoomState.maxBytes - RoomSeal.overhead), of: known.room)
+    private func store(_ known: RoomState, _ directory: any ClusterDirectory) async {
+        let sealed: [UInt8]
+        do throws(CryptographyError) {
+            sealed = try seal.sealed(known.encoded(limit: RoomState.maxBytes - RoomSeal.overhead), of: known.room)
+        } catch {
+            logger.error("the state of a room is not stored: \(error)", metadata: ["room": "\(known.room)"])
+            return
+        }
+        await directory.store(sealed, of: known.room)
     }
 
     private func release(_ room: String, _ directory: any ClusterDirectory) {
@@ -348,7 +356,7 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         guard state.withLock({ $0.moving.insert(room).inserted }), let known = conference.state(of: room) else {
             return
         }
-        await directory.store(stored(known), of: room)
+        await store(known, directory)
         do {
             let owner = try await directory.move(room)
             logger.notice("room moves", metadata: ["room": "\(room)", "node": "\(owner.node.id)"])

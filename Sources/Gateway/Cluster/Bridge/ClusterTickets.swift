@@ -9,9 +9,9 @@ struct ClusterTickets: SeatSecrets {
     /// A name of 256 bytes of which each is escaped, twice in base64, is below.
     static let maxBytes = 8192
 
-    private let signature: ClusterSignature
+    private let signature: HS256
 
-    init(secret: String) { signature = ClusterSignature(secret: secret) }
+    init(secret: String) { signature = HS256(secret: secret) }
 
     private struct Claims: Codable {
         var aud: String
@@ -35,12 +35,12 @@ struct ClusterTickets: SeatSecrets {
             aud: Self.audience, room: ticket.room, id: ticket.id, name: ticket.name, role: ticket.role.rawValue,
             native: ticket.isNative, proven: ticket.roleIsProven, meeting: ticket.meeting, iat: issued,
             exp: issued + SeatTicket.life, jti: String(random.next(), radix: 36))
-        return signature.token((try? JSONEncoder().encode(claims)) ?? Data())
+        return signature.token((try? JSONEncoder().encode(claims)).map { Array($0) } ?? [])
     }
 
     func ticket(in secret: String) -> SeatTicket? {
-        guard let payload = signature.claims(in: secret, maxBytes: Self.maxBytes),
-            let claims = try? JSONDecoder().decode(Claims.self, from: payload),
+        guard let payload = try? signature.claims(in: secret, maxBytes: Self.maxBytes),
+            let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload)),
             claims.aud == Self.audience, let role = Role(rawValue: claims.role)
         else { return nil }
         return SeatTicket(

@@ -1,6 +1,5 @@
 import Conference
-import Crypto
-import Foundation
+import Cryptography
 
 /// Seals the states of rooms with a key of `cluster.secret`. Whoever reads etcd, its disks or its snapshots sees neither
 /// PINs, nor what was written in the chat, nor the keys of streams; and nobody else can write a state.
@@ -9,35 +8,31 @@ import Foundation
 /// (NIST SP 800-38D). The room's name is authenticated too, so that a state is good for its room only.
 struct RoomSeal: Sendable {
     /// How many bytes longer a state is when it is sealed.
-    static let overhead = 1 + 12 + 16
+    static let overhead = 1 + AuthenticatedCipher.nonceLength + AuthenticatedCipher.tagLength
 
     private static let version: UInt8 = 1
 
-    private let key: SymmetricKey
+    private let cipher: AuthenticatedCipher
 
     /// - Parameter secret: `cluster.secret`, which signs tokens too: the key is one of its own (RFC 5869).
     init(secret: String) {
-        key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)), info: Data("tessera states of rooms".utf8),
-            outputByteCount: 32)
+        cipher = AuthenticatedCipher(
+            key: KeyDerivation.hkdf(
+                Array(secret.utf8), info: Array("tessera states of rooms".utf8), count: AuthenticatedCipher.keyLength))
     }
 
-    func sealed(_ state: [UInt8], of room: String) -> [UInt8] {
-        // It fails for nonces of other lengths than the one that it makes.
-        let box = try? AES.GCM.seal(state, using: key, authenticating: Data(room.utf8))
-        return [Self.version] + (box?.combined ?? Data())
+    func sealed(_ state: [UInt8], of room: String) throws(CryptographyError) -> [UInt8] {
+        [Self.version] + (try cipher.seal(state, context: Array(room.utf8)))
     }
 
     func opened(_ bytes: [UInt8], of room: String) throws(BadRoomState) -> [UInt8] {
         guard bytes.first == Self.version else {
             throw BadRoomState(description: "it is not sealed as this version does it")
         }
-        do {
-            let box = try AES.GCM.SealedBox(combined: bytes.dropFirst())
-            return Array(try AES.GCM.open(box, using: key, authenticating: Data(room.utf8)))
-        } catch {
+        guard let state = try? cipher.open(Array(bytes.dropFirst()), context: Array(room.utf8)) else {
             throw BadRoomState(
                 description: "it was sealed with another cluster.secret, or for another room, or changed")
         }
+        return state
     }
 }

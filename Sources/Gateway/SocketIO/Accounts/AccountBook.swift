@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// The accounts, and the tokens of their clients. No file and no clock inside.
@@ -17,7 +17,7 @@ struct AccountBook: Codable, Equatable, Sendable {
         var digest: Data
         var createdAt: Date
 
-        static func digest(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
+        static func digest(_ token: String) -> Data { Data(HashFunction.sha256.digest(Array(token.utf8))) }
     }
 
     static let maxAccounts = 10_000

@@ -1,4 +1,4 @@
-import CryptoExtras
+import Cryptography
 import Foundation
 
 /// A password's salted scrypt hash (RFC 7914), with its cost, so that a later version can raise it.
@@ -26,25 +26,21 @@ struct PasswordHash: Codable, Equatable, Sendable {
     private static let saltBytes = 16
     private static let keyBytes = 32
 
-    init(_ password: String, cost: Cost) throws {
-        var random = SystemRandomNumberGenerator()
+    init(_ password: String, cost: Cost) throws(CryptographyError) {
         self.cost = cost
-        salt = Data((0..<PasswordHash.saltBytes).map { _ in UInt8.random(in: 0...255, using: &random) })
-        key = try PasswordHash.key(password, salt, cost)
+        salt = Data(randomBytes(PasswordHash.saltBytes))
+        key = Data(try PasswordHash.key(password, salt, cost))
     }
 
     /// Whether this is the password's hash. Takes as long as hashing.
     func matches(_ password: String) -> Bool {
-        guard cost.isSane, let other = try? PasswordHash.key(password, salt, cost), other.count == key.count else {
-            return false
-        }
-        return zip(key, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        guard cost.isSane, let other = try? PasswordHash.key(password, salt, cost) else { return false }
+        return isEqual(Array(key), other)
     }
 
-    private static func key(_ password: String, _ salt: Data, _ cost: Cost) throws -> Data {
-        try KDF.Scrypt.deriveKey(
-            from: Data(password.utf8), salt: salt, outputByteCount: keyBytes, rounds: cost.rounds,
-            blockSize: cost.blockSize, parallelism: cost.parallelism
-        ).withUnsafeBytes { Data($0) }
+    private static func key(_ password: String, _ salt: Data, _ cost: Cost) throws(CryptographyError) -> [UInt8] {
+        let work = KeyDerivation.ScryptCost(
+            rounds: cost.rounds, blockSize: cost.blockSize, parallelism: cost.parallelism)
+        return try KeyDerivation.scrypt(Array(password.utf8), salt: Array(salt), work, count: keyBytes)
     }
 }

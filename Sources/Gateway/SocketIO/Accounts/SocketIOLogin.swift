@@ -33,7 +33,7 @@ final class SocketIOLogin: Sendable {
         guard AccountBook.isName(name), !SocketIORooms.isRoom(name) else { throw .badName }
         let token = "\(name).\(password)"
         if await identity(ofToken: token) != nil { return token }
-        guard let other = await joins.claims(of: password)?.name else { throw SocketIOLogin.wrongToken }
+        guard let other = joins.claims(of: password)?.name else { throw SocketIOLogin.wrongToken }
         throw Accounts.Refusal(message: "this token is for the name \(other)")
     }
 
@@ -47,7 +47,7 @@ final class SocketIOLogin: Sendable {
         }
         guard let dot = token.firstIndex(of: ".") else { return nil }
         let (name, jwt) = (String(token[..<dot]), String(token[token.index(after: dot)...]))
-        guard AccountBook.isName(name), !SocketIORooms.isRoom(name), let claims = await joins.claims(of: jwt),
+        guard AccountBook.isName(name), !SocketIORooms.isRoom(name), let claims = joins.claims(of: jwt),
             claims.name == nil || claims.name == name
         else { return nil }
         return SocketIOIdentity(user: name, token: jwt, rooms: claims.room)

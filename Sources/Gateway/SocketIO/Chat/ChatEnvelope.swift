@@ -2,6 +2,10 @@ import Conference
 import Foundation
 
 /// One message of FLSocketIM's `chat` event: `{"from_user","to_user","chat_type","sendtime","bodies":{"type",…}}`.
+///
+/// What a client sends is not passed on as it is. The Android app reads it by a typed model, outside of any `catch`:
+/// a member of another type, an unknown word for one of its enumerations, or a picture without a size ends the app. So
+/// `ChatBody` and this type write the members that the apps' models have, with their types, and no others.
 struct ChatEnvelope: Sendable, Equatable {
     enum Kind: String, Sendable {
         case text = "txt"
@@ -18,26 +22,30 @@ struct ChatEnvelope: Sendable, Equatable {
     let kind: Kind
     /// The picture's or the recording's bytes.
     let file: BinaryMessage?
-    /// The client's members, without `fileData`.
     private var members: [String: JSONValue]
+    /// Without `fileData`.
     private var bodies: [String: JSONValue]
 
     /// nil for an argument that is no message.
     ///
     /// - Parameter user: the sender, whatever the message says.
     init?(_ argument: JSONValue, _ attachments: [BinaryMessage], from user: String) {
-        guard case .object(var members) = argument, case .object(var bodies)? = members["bodies"],
-            case .string(let to)? = members["to_user"], case .string(let type)? = bodies["type"],
+        guard case .object(let received) = argument, case .object(let bodies)? = received["bodies"],
+            case .string(let to)? = received["to_user"], case .string(let type)? = bodies["type"],
             let kind = Kind(rawValue: type), (1...256).contains(to.utf8.count)
         else { return nil }
-        file = bodies["fileData"].flatMap { ChatEnvelope.attachment($0, attachments) }
-        bodies["fileData"] = nil
-        guard file != nil || kind != .picture && kind != .audio else { return nil }
-        members["bodies"] = nil
-        members["from_user"] = .string(user)
-        guard JSONValue.object(members).bytes.count + JSONValue.object(bodies).bytes.count <= ChatEnvelope.maxBytes
+        let isFile = kind == .picture || kind == .audio
+        file = isFile ? bodies["fileData"].flatMap { ChatEnvelope.attachment($0, attachments) } : nil
+        guard file != nil || !isFile else { return nil }
+        (self.to, self.kind, from) = (to, kind, user)
+        members = ChatEnvelope.members(user, to)
+        if let sent = [received["sendtime"], received["sendTime"]].lazy.compactMap({ $0?.whole }).first {
+            // Each app has its own spelling.
+            (members["sendtime"], members["sendTime"]) = (.integer(sent), .integer(sent))
+        }
+        self.bodies = ChatBody.members(of: kind, from: bodies, file)
+        guard JSONValue.object(members).bytes.count + JSONValue.object(self.bodies).bytes.count <= ChatEnvelope.maxBytes
         else { return nil }
-        (self.members, self.bodies, self.to, self.kind, from) = (members, bodies, to, kind, user)
     }
 
     /// A message of the server's own, from a room.
@@ -51,7 +59,7 @@ struct ChatEnvelope: Sendable, Equatable {
     init(from user: String, to other: String, picture: BinaryMessage, name: String) {
         (from, to, kind, file) = (user, other, .picture, picture)
         members = ChatEnvelope.members(user, other)
-        bodies = ["type": "img", "fileName": .string(name)]
+        bodies = ChatBody.members(of: .picture, from: ["fileName": .string(name)], picture)
     }
 
     /// The same message of another sender to another recipient.
@@ -72,7 +80,8 @@ struct ChatEnvelope: Sendable, Equatable {
     static func path(_ picture: ChatPicture) -> String { "images/\(picture.id)" }
 
     private static func members(_ from: String, _ to: String) -> [String: JSONValue] {
-        ["from_user": .string(from), "to_user": .string(to), "chat_type": "chat"]
+        // sendStatus: the Android app stores no message without one; 0 is a new message's in both apps.
+        ["from_user": .string(from), "to_user": .string(to), "chat_type": "chat", "sendStatus": 0]
     }
 
     private static func attachment(_ value: JSONValue, _ attachments: [BinaryMessage]) -> BinaryMessage? {
@@ -89,12 +98,11 @@ struct ChatEnvelope: Sendable, Equatable {
         let now = JSONValue.integer(Int(date.timeIntervalSince1970 * 1000))
         members["msg_id"] = .string(id)
         members["timestamp"] = now
-        if members["sendtime"] == nil { members["sendtime"] = now }
+        if members["sendtime"] == nil { (members["sendtime"], members["sendTime"]) = (now, now) }
         guard kind != .text else { return }
         // The apps read the path of every message but text; there is no smaller picture than the whole one.
         bodies["fileRemotePath"] = .string(path ?? "")
         bodies["thumbnailRemotePath"] = .string(path ?? "")
-        if let file, bodies["size"] == nil { bodies["size"] = .integer(file.count) }
     }
 
     /// The acknowledgement to the sender: the whole message without the file.

@@ -89,6 +89,7 @@ struct BinaryMessage: Sendable, Equatable {
     /// The number of bytes, without the one in front.
     var count: Int { frame.readableBytes - 1 }
     var bytes: [UInt8] { Array(frame.readableBytesView.dropFirst()) }
+    func prefix(_ length: Int) -> [UInt8] { Array(frame.readableBytesView.dropFirst().prefix(length)) }
 
     static func == (one: BinaryMessage, other: BinaryMessage) -> Bool { one.frame == other.frame }
 }

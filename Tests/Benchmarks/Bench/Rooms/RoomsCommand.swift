@@ -15,17 +15,22 @@ struct RoomsCommand: AsyncParsableCommand {
             """)
     var sizes = "2,4,4+2,9,9:1,16,25/5"
 
-    @Option(help: "How long each room is measured, in seconds, in each round.")
-    var seconds = 10.0
+    @Option(help: "How long each room is measured, in seconds, in each turn.")
+    var seconds = 5.0
 
     @Option(help: "How many threads the server codes with (default: as many as processors).")
     var workers: Int?
 
-    @Option(help: "How often room and bare work take turns.")
-    var rounds = 2
+    @Option(help: "How often room and bare work take turns, at least.")
+    var rounds = 5
+
+    @Option(help: "How often at most, where fewer turns would hide a change of 5 %.")
+    var most = 9
 
     /// Medians are taken over windows of this length.
     private static let window = Duration.milliseconds(2500)
+    /// The change of a room's cost that is to be seen.
+    private static let change = 0.05
 
     /// One room of `sizes`.
     struct Size {
@@ -65,6 +70,7 @@ struct RoomsCommand: AsyncParsableCommand {
     func validate() throws {
         _ = try parsedSizes()
         guard seconds >= 2.5, rounds >= 1 else { throw ValidationError("at least 2.5 seconds and one round") }
+        guard most >= 1 else { throw ValidationError("--most \(most): at least one turn") }
     }
 
     func run() async throws {
@@ -82,7 +88,9 @@ struct RoomsCommand: AsyncParsableCommand {
             all.append(try await measure(plan, probe))
         }
         print(Self.heading + "\n")
-        print("Processor time in ms per second of call:\n\n" + RoomReport.costs(all) + "\n")
+        print(
+            "Processor time in ms per second of call, the median of the turns ± a half of what lies between their quartiles:\n\n"
+                + RoomReport.costs(all) + "\n")
         print(RoomReport.ratios(all) + "\n")
         print(
             "Delay added to a picture, from its frame's arrival to the departure of the composite (ms; parts as median / p95):\n"
@@ -91,7 +99,8 @@ struct RoomsCommand: AsyncParsableCommand {
         for codec in different {
             print("The bare \(codec.rawValue) encoder is not set as the server's: its figures do not compare.\n")
         }
-        print("Machine: \(Machine.description). Median over \(rounds) rounds in turn, windows of 2.5 s.")
+        for line in RoomReport.blind(all, to: Self.change) { print(line + "\n") }
+        print("Machine: \(Machine.description). Turns of \(seconds.formatted()) s in windows of 2.5 s.")
     }
 
     private static let heading = """
@@ -102,29 +111,54 @@ struct RoomsCommand: AsyncParsableCommand {
     private func measure(_ plan: RoomPlan, _ probe: SpeedProbe) async throws -> RoomStatistics {
         var statistics = RoomStatistics(name: plan.name)
         let windows = max(1, Int(seconds / Self.window.inSeconds))
-        for round in 1...rounds {
-            note("\(plan.name), round \(round) of \(rounds): the room")
-            let session = try RoomSession(plan, workers: workers)
-            do {
-                try await session.open()
-                if let fault = try await session.settle() { note(fault) }
-                _ = probe.take()
-                statistics.readings += try await session.measure(windows: windows, of: Self.window)
-                statistics.probes.room.append(probe.take())
-            } catch {
-                await session.close()
-                throw error
-            }
-            let places = session.places
-            statistics.firstPictures += session.firstPictures
-            await session.close()
-            if round == 1 { statistics.memory = session.memory }
-            note("\(plan.name), round \(round) of \(rounds): the bare work")
-            _ = probe.take()
-            statistics.bare += try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
-            statistics.probes.bare.append(probe.take())
+        var places: [[Place]] = []
+        while statistics.turns.count < rounds
+            || statistics.turns.count < most && statistics.visible > Self.change
+        {
+            let name = "\(plan.name), turn \(statistics.turns.count + 1)"
+            var turn = RoomStatistics.Turn()
+            // Either goes first every second time, so that a machine that becomes slower or faster favours none. The
+            // room's first turn tells where the pictures are.
+            let isReversed = !statistics.turns.count.isMultiple(of: 2)
+            if isReversed { try await measureBare(plan, places, windows, probe, name, &turn) }
+            places = try await measureRoom(plan, windows, probe, name, &turn, &statistics)
+            if !isReversed { try await measureBare(plan, places, windows, probe, name, &turn) }
+            statistics.turns.append(turn)
         }
         return statistics
+    }
+
+    private func measureRoom(
+        _ plan: RoomPlan, _ windows: Int, _ probe: SpeedProbe, _ name: String, _ turn: inout RoomStatistics.Turn,
+        _ statistics: inout RoomStatistics
+    ) async throws -> [[Place]] {
+        note("\(name): the room")
+        let session = try RoomSession(plan, workers: workers)
+        do {
+            try await session.open()
+            if let fault = try await session.settle() { note(fault) }
+            _ = probe.take()
+            turn.room = try await session.measure(windows: windows, of: Self.window)
+            turn.probes.room = probe.take()
+        } catch {
+            await session.close()
+            throw error
+        }
+        let places = session.places
+        statistics.firstPictures += session.firstPictures
+        await session.close()
+        if statistics.turns.isEmpty { statistics.memory = session.memory }
+        return places
+    }
+
+    private func measureBare(
+        _ plan: RoomPlan, _ places: [[Place]], _ windows: Int, _ probe: SpeedProbe, _ name: String,
+        _ turn: inout RoomStatistics.Turn
+    ) async throws {
+        note("\(name): the bare work")
+        _ = probe.take()
+        turn.bare = try await BareCost.measure(plan, places: places, windows: windows, of: Self.window)
+        turn.probes.bare = probe.take()
     }
 
     /// Writes progress to standard error, so that standard output has the tables only.

@@ -1,5 +1,4 @@
 import Basics
-import Conference
 import Foundation
 import Fuzzing
 import NIOCore
@@ -7,6 +6,7 @@ import NIOEmbedded
 import NIOWebSocket
 
 @testable import Cluster
+@testable import Conference
 @testable import Gateway
 
 /// What other nodes send, or whoever reaches the internal listener.
@@ -25,11 +25,11 @@ enum NodeBodies {
             "\"iat\":", "\"role\":\"moderator\"", "https://", "[::1]", "%C3%9F", "\u{0301}",
         ],
         seeds: {
-            let signature = ClusterSignature(secret: secret)
+            let signature = HS256(secret: secret)
             let seat =
                 #"{"aud":"seat","room":"r","id":"a","name":"Ann","role":"moderator","native":true,"proven":false,"meeting":"m","iat":1800000000,"exp":1800003600,"jti":"x"}"#
             return [
-                NodeToken(secret: secret, node: "a").make(for: "a", at: now), signature.token(Data(seat.utf8)),
+                NodeToken(secret: secret, node: "a").make(for: "a", at: now), signature.token(Array(seat.utf8)),
                 #"{"aud":"node:a","iss":"b","exp":1800000030}"#, seat, "https://meet.example:8443", "203.0.113.5",
             ].map { Array($0.utf8) }
         }
@@ -40,7 +40,7 @@ enum NodeBodies {
         if let node = mine.verify(text, at: now), node != "a" { fatalError("nodetoken: a token that nobody made") }
         _ = tickets.ticket(in: text)
         _ = NodeToken.room(inTicket: text)
-        let signed = ClusterSignature(secret: secret).token(Data(input.bytes))
+        let signed = HS256(secret: secret).token(input.bytes)
         work.step(bytes: signed.utf8.count)
         let node = mine.verify(signed, at: now)
         if let ticket = tickets.ticket(in: signed) {

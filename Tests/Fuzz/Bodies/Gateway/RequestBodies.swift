@@ -1,21 +1,21 @@
 import Basics
-import Conference
 import Foundation
 import Fuzzing
 
+@testable import Conference
 @testable import Gateway
 
 /// The parts of a request other than its body: its headers, its path, and the headers of a proxy.
 enum RequestBodies {
     static let all = [headers, proxies]
 
-    /// Parses the whole input as a range of a file, an origin, a token's algorithm and claims, and names.
+    /// Parses the whole input as a range of a file, the codings of an answer, an origin, a token's algorithm and claims, and names.
     private static let headers = FuzzTarget(
-        "headers", covers: "headers and paths: ranges, origins, tokens, rooms, names", maximumLength: 8192,
+        "headers", covers: "headers and paths: ranges, codings, origins, tokens, rooms, names", maximumLength: 8192,
         words: ["bytes=", "http://", "https://", "[::1]", "eyJhbGciOiJIUzI1NiJ9.", "\u{202E}", "\u{200B}", "\u{0301}"],
         seeds: {
             [
-                "bytes=0-99", "bytes=-5", "https://meet.example:8443", "http://[::1]:80",
+                "bytes=0-99", "bytes=-5", "gzip;q=0.5, *;q=0", "https://meet.example:8443", "http://[::1]:80",
                 "eyJhbGciOiJIUzI1NiJ9.e30.AAAA",
                 #"{"room":"*","name":"n","role":"moderator","sub":"s","exp":2000000000,"nbf":1,"aud":["a"],"iss":"i"}"#,
                 "Ann \u{1F469}\u{200D}\u{1F680}",
@@ -31,9 +31,13 @@ enum RequestBodies {
                 fatalError("headers: a range outside of its file")
             }
         }
+        for available in [[ContentCoding.brotli, .gzip, .identity], [.identity]] {
+            guard available.contains(ContentCoding.choose(text, of: available)) else {
+                fatalError("headers: a coding that the file does not have")
+            }
+        }
         _ = OriginPolicy(allowed: [text]).allows(origin: text, hosts: [text, "meet.example"])
-        _ = TokenVerifier.algorithm(of: text)
-        _ = try? JSONDecoder().decode(TokenClaims.self, from: Data(input.bytes))
+        _ = TokenClaims(json: input.bytes)
         _ = RecordingLinks(adminToken: "a", secret: "b").isValid(
             text, id: text, expires: .max, at: Date(timeIntervalSince1970: 0))
         _ = Names.isRoom(text)

@@ -1,8 +1,8 @@
 import Basics
-import Conference
 import Fuzzing
 import Peer
 
+@testable import Conference
 @testable import Gateway
 
 /// Texts that are received over HTTP and WebSocket, and the configuration file.

@@ -1,8 +1,8 @@
-import Conference
 import Foundation
 import Fuzzing
 
 @testable import Codecs
+@testable import Conference
 @testable import Mixing
 
 /// Picture files from outside: avatars and pictures of layouts, which are decoded and painted, and pictures of a chat, of

@@ -1,0 +1,65 @@
+import Conference
+import Foundation
+
+/// The claims of a token.
+struct TokenClaims: Codable, Equatable {
+    /// The room that the token opens; `*` is every room.
+    var room: String
+    /// The holder's name, which overrides the requested one.
+    var name: String?
+    /// The highest role that the holder may have.
+    var role: String?
+    /// The holder's identity: joins with the same one count together, apart from others of the address.
+    var sub: String?
+    /// The name of the holder's stored avatar (`PUT /api/avatars/{name}`).
+    var avatar: String?
+    /// `false`: the holder is left out of recordings, streams and whatever else leaves the room.
+    var recorded: Bool?
+    /// A token without an expiry is refused, since it would open the room for ever to anyone who finds it.
+    var exp: Date?
+    var nbf: Date?
+    var iss: String?
+    var aud: Audience?
+
+    /// `aud`: one text or a list of them (RFC 7519 §4.1.3).
+    struct Audience: Codable, Equatable {
+        var names: [String]
+
+        init(_ names: [String]) { self.names = names }
+
+        init(from decoder: any Decoder) throws {
+            let value = try decoder.singleValueContainer()
+            if let name = try? value.decode(String.self) {
+                names = [name]
+            } else {
+                names = try value.decode([String].self)
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var value = encoder.singleValueContainer()
+            try value.encode(names)
+        }
+    }
+
+    func covers(room other: String) -> Bool { room == "*" || room == other }
+
+    /// The claim for which the token is not good now, or never; nil for a good one.
+    func fault(at now: Date) -> String? {
+        // RFC 7519 §4.1.4: not on the expiry or after it; §4.1.5: from `nbf` on.
+        guard let exp, now < exp else { return "exp" }
+        if let nbf, now < nbf { return "nbf" }
+        if let role, Role(rawValue: role) == nil { return "role" }
+        return nil
+    }
+}
+
+extension TokenClaims {
+    /// nil for what is no JSON object of claims. Times are seconds since 1970 (RFC 7519 §2, NumericDate).
+    init?(json: [UInt8]) {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        guard let claims = try? decoder.decode(TokenClaims.self, from: Data(json)) else { return nil }
+        self = claims
+    }
+}

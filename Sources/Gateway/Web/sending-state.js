@@ -1,0 +1,220 @@
+// What the user sends, as a value: events in, actions out. It has no device, track, connection or element. What is sent,
+// shown and told is always derived from the same state, in whatever order its events come.
+
+/// The kinds of what is sent, and the device of each.
+export const DEVICES = Object.freeze({ audio: 'microphone', video: 'camera' });
+const KINDS = Object.freeze(/** @type {Kind[]} */ (['audio', 'video']));
+
+/**
+ * @typedef {'audio' | 'video'} Kind
+ * @typedef {'on' | 'opening' | 'off'} Shown
+ * @typedef {{ code: string, device?: string, message?: string }} Problem
+ * @typedef {{ type: 'open', kind: Kind, attempt: number, id: string, facing: string | null }
+ *   | { type: 'take', kind: Kind }
+ *   | { type: 'drop', kind: Kind }
+ *   | { type: 'stop', kind: Kind }
+ *   | { type: 'problem', problem: Problem }} Action
+ *   `open`: opens a device, and reports `opened` or `failed` with the attempt. `take`: the track that was opened is that of
+ *   the kind now, and one before it is stopped. `drop`: the track that was opened is stopped, since nobody wants it any more.
+ *   `stop`: the track of the kind is stopped.
+ * @typedef {{ isWanted: boolean, isOpen: boolean, attempt: number | null, id: string }} Source
+ *   `isWanted`: the user wants it to be sent; `attempt`: of the opening that runs, or null.
+ */
+
+export class SendingState {
+  /// lobby: no call; joining: the server has not let the user in yet; waiting: a moderator has to; call: in a room.
+  /** @type {'lobby' | 'joining' | 'waiting' | 'call'} */
+  #phase = 'lobby';
+  /// Nothing is sent, since the user has not agreed to be recorded yet.
+  #isHeld = false;
+  #isAudience = false;
+  #attempts = 0;
+  /** @type {Record<Kind, Source>} */
+  #sources = { audio: closed(), video: closed() };
+
+  // ---- What follows from the state
+
+  /// Whether others hear or see it.
+  /** @param {Kind} kind */
+  isSent(kind) {
+    const { isWanted, isOpen } = this.#sources[kind];
+    return isWanted && isOpen && this.isOnAir;
+  }
+
+  /// What the button says.
+  /** @param {Kind} kind @returns {Shown} */
+  shown(kind) {
+    const { isWanted, attempt } = this.#sources[kind];
+    if (this.isSent(kind)) return 'on';
+    return isWanted && attempt !== null && this.isOnAir ? 'opening' : 'off';
+  }
+
+  /// What the server is told.
+  get told() { return { audio: this.isSent('audio'), video: this.isSent('video') }; }
+
+  /// Whether what is wanted and open is sent.
+  get isOnAir() { return this.#phase === 'call' && !this.#isHeld && !this.#isAudience; }
+  get isHeld() { return this.#isHeld; }
+  get isAudience() { return this.#isAudience; }
+
+  /// Whether the connection carries the track of the kind: a muted or held one too, as silence or black pictures.
+  /** @param {Kind} kind */
+  isCarried(kind) { return this.#sources[kind].isOpen && this.#phase === 'call' && !this.#isAudience; }
+
+  /// Whether the track gives sound or pictures: what is sent, and the preview before a call.
+  /** @param {Kind} kind */
+  isEnabled(kind) { return this.isSent(kind) || this.#phase === 'lobby' || this.#phase === 'joining'; }
+
+  /** @param {Kind} kind @param {number} attempt */
+  isOpening(kind, attempt) { return this.#sources[kind].attempt === attempt; }
+
+  // ---- The way in and out
+
+  /// The user joins. What is still being opened is sent once it is open.
+  join() { this.#phase = 'joining'; }
+
+  /// A moderator has to let the user in, at first or again.
+  wait() { if (this.#phase !== 'lobby') this.#phase = 'waiting'; }
+
+  enter() { this.#phase = 'call'; }
+
+  /// The server has not let the user in: the devices stay open for the lobby.
+  refused() {
+    this.#phase = 'lobby';
+    this.#isHeld = this.#isAudience = false;
+  }
+
+  /// The call is over.
+  /** @returns {Action[]} */
+  leave() {
+    this.refused();
+    return this.close();
+  }
+
+  // ---- The user
+
+  /// Opens these devices in place of the present ones, and wants each of them to be sent: an id, '' for any, 'none'.
+  /** @param {{ camera?: string, microphone?: string }} devices @returns {Action[]} */
+  open({ camera = '', microphone = '' }) {
+    const ids = { audio: microphone, video: camera };
+    return KINDS.flatMap(kind => [...this.#stop(kind), ...this.#open(kind, ids[kind])]);
+  }
+
+  /// Closes the devices. `want` opens them again.
+  /** @returns {Action[]} */
+  close() { return KINDS.flatMap(kind => this.#stop(kind)); }
+
+  /// Turns a kind on or off. A microphone stays open while it is off, so that it is on again at once; a camera is closed,
+  /// and its light with it.
+  /** @param {Kind} kind @param {boolean} isOn @returns {Action[]} */
+  want(kind, isOn) {
+    const source = this.#sources[kind];
+    if (isOn && (this.#isHeld || this.#isAudience)) return [];
+    if (!isOn) {
+      source.isWanted = false;
+      return kind === 'video' ? this.#stop(kind) : [];
+    }
+    if (source.isOpen || source.attempt !== null) {
+      source.isWanted = true;
+      return [];
+    }
+    return this.#open(kind, source.id === 'none' ? '' : source.id);
+  }
+
+  /// Off where it is on or about to be.
+  /** @param {Kind} kind @returns {Action[]} */
+  toggle(kind) { return this.want(kind, this.#isHeld || !this.#sources[kind].isWanted); }
+
+  /// Takes another device; 'none': no device. Who is muted stays so with another microphone.
+  /** @param {Kind} kind @param {string} id @returns {Action[]} */
+  choose(kind, id) {
+    const source = this.#sources[kind];
+    source.id = id;
+    if (id === 'none') return this.#stop(kind);
+    if (this.#isAudience) return [];
+    const staysOff = !source.isWanted && (source.isOpen || source.attempt !== null);
+    const actions = this.#open(kind, id);
+    source.isWanted = !staysOff;
+    return actions;
+  }
+
+  /// Takes the camera of the other side. Many phones open one camera at a time.
+  /** @param {string} facing @returns {Action[]} */
+  flip(facing) {
+    if (this.#isAudience) return [];
+    return [...this.#stop('video'), ...this.#open('video', this.#sources.video.id, facing)];
+  }
+
+  /// Sends nothing until `release`.
+  hold() { this.#isHeld = true; }
+
+  /// Sends what is wanted, or turns it off.
+  /** @param {boolean} sends @returns {Action[]} */
+  release(sends) {
+    if (!this.#isHeld) return [];
+    this.#isHeld = false;
+    return sends ? [] : KINDS.flatMap(kind => this.want(kind, false));
+  }
+
+  /// Who comes into the audience closes the devices; who leaves it opens them by hand.
+  /** @param {boolean} isAudience @returns {Action[]} */
+  sit(isAudience) {
+    this.#isAudience = isAudience;
+    return isAudience ? this.close() : [];
+  }
+
+  // ---- The devices
+
+  /** @param {Kind} kind @param {number} attempt @returns {Action[]} */
+  opened(kind, attempt) {
+    const source = this.#sources[kind];
+    if (source.attempt !== attempt) return [{ type: 'drop', kind }];
+    source.attempt = null;
+    source.isOpen = true;
+    return [{ type: 'take', kind }];
+  }
+
+  /// Where another device of the kind is open, that one goes on.
+  /** @param {Kind} kind @param {number} attempt @param {Problem} problem @returns {Action[]} */
+  failed(kind, attempt, problem) {
+    const source = this.#sources[kind];
+    if (source.attempt !== attempt) return [];
+    source.attempt = null;
+    source.isWanted &&= source.isOpen;
+    // The lobby shows it itself.
+    return this.#phase === 'lobby' ? [] : [{ type: 'problem', problem }];
+  }
+
+  /// The device of the kind is gone.
+  /** @param {Kind} kind @returns {Action[]} */
+  ended(kind) {
+    const source = this.#sources[kind];
+    if (!source.isOpen) return [];
+    source.isOpen = false;
+    // Another one that is being opened takes its place.
+    source.isWanted &&= source.attempt !== null;
+    return [{ type: 'stop', kind }, ...(this.#phase === 'lobby' ? [] : [/** @type {Action} */ ({ type: 'problem', problem: { code: 'gone', device: DEVICES[kind] } })])];
+  }
+
+  /** @param {Kind} kind @param {string} id @returns {Action[]} */
+  #open(kind, id, facing = null) {
+    const source = this.#sources[kind];
+    source.id = id;
+    if (id === 'none') return [];
+    source.isWanted = true;
+    source.attempt = this.#attempts += 1;
+    return [{ type: 'open', kind, attempt: source.attempt, id, facing }];
+  }
+
+  /// What is being opened is not wanted any more.
+  /** @param {Kind} kind @returns {Action[]} */
+  #stop(kind) {
+    const source = this.#sources[kind], wasOpen = source.isOpen;
+    source.isWanted = source.isOpen = false;
+    source.attempt = null;
+    return wasOpen ? [{ type: 'stop', kind }] : [];
+  }
+}
+
+/** @returns {Source} */
+const closed = () => ({ isWanted: false, isOpen: false, attempt: null, id: '' });

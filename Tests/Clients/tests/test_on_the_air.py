@@ -1,0 +1,188 @@
+"""On the air is what the page says: joins before the devices are open, second waits to be let in, push to talk with a slow device."""
+
+import asyncio
+import json
+import time
+
+import pytest
+import websockets
+
+from support.page import Page
+
+pytestmark = pytest.mark.usefixtures("needs_address")
+# Devices open after `delay` ms; `gate`: no socket reaches the server; `connections`: all that the page has made.
+SLOW = """
+(() => {
+  window.gate = false;
+  window.connections = [];
+  const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+  navigator.mediaDevices.getUserMedia = async wanted => {
+    await new Promise(done => setTimeout(done, DELAY));
+    return open(wanted);
+  };
+  const Socket = WebSocket;
+  window.WebSocket = class extends Socket { constructor(url) { super(gate ? 'ws://127.0.0.1:1' : url); } };
+  const Peer = RTCPeerConnection;
+  window.RTCPeerConnection = class extends Peer { constructor(...all) { super(...all); connections.push(this); } };
+})();
+"""
+# What has left the page: [bytes, energy of the microphone, encoded pictures].
+SENT = """
+(async () => {
+  const sent = [0, 0, 0];
+  for (const one of connections.filter(({ connectionState }) => connectionState !== 'closed')) for (const entry of (await one.getStats()).values()) {
+    if (entry.type === 'outbound-rtp') sent[0] += entry.bytesSent;
+    if (entry.type === 'media-source' && entry.kind === 'audio') sent[1] += entry.totalAudioEnergy;
+    if (entry.type === 'outbound-rtp' && entry.kind === 'video') sent[2] += entry.framesEncoded ?? 0;
+  }
+  return sent;
+})()
+"""
+ON, OFF = "Mute the microphone", "Switch the microphone on"
+CAMERA_ON = "Switch the camera off"
+
+
+async def visit(page, url, delay, before=""):
+    """The page again, as of somebody who comes for the first time."""
+    if script := getattr(page, "script", None):
+        await page.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    source = SLOW.replace("DELAY", str(delay)) + before
+    page.script = (await page.call("Page.addScriptToEvaluateOnNewDocument", source=source))["identifier"]
+    await page.call("Page.navigate", url=url)
+    await page.wait_for("document.readyState === 'complete' && document.getElementById('join') && !document.getElementById('lobby').hidden")
+
+
+def label(button):
+    return f"document.getElementById('toggle-{button}').getAttribute('aria-label')"
+
+
+async def leaves(page, seconds=1.6):
+    """What leaves the page meanwhile: bytes, energy of the microphone (the fake one beeps once a second), pictures."""
+    # What was on its way has left.
+    await asyncio.sleep(0.3)
+    before = await page.evaluate(SENT)
+    await asyncio.sleep(seconds)
+    return [now - then for now, then in zip(await page.evaluate(SENT), before)]
+
+
+async def is_heard_and_seen(page, host, name):
+    _, energy, pictures = await leaves(page)
+    assert energy > 0 and pictures > 3, f"energy {energy}, {pictures} pictures"
+    assert await host.told(name) == (True, True)
+
+
+async def is_in_call(page):
+    await page.wait_for("!document.getElementById('call').hidden && document.getElementById('waiting').hidden")
+
+
+class Host:
+    """The first in the room, by its socket alone: what it is told of the others."""
+
+    async def join(self, server):
+        self.people, self.waiting = {}, []
+        self.socket = await websockets.connect(server.signal_url)
+        await self.socket.send(json.dumps({"type": "join", "room": "air", "name": "Host"}))
+        self.reader = asyncio.ensure_future(self.read())
+        await self.until(lambda: self.people)
+        return self
+
+    async def read(self):
+        async for text in self.socket:
+            message = json.loads(text)
+            if message["type"] in ("joined", "participants"):
+                self.people = {person["name"]: person for person in message["participants"]} | {"Host": {}}
+            elif message["type"] == "waiting":
+                self.waiting = message["people"]
+
+    async def until(self, condition, timeout=15):
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, f"people {self.people}, waiting {self.waiting}"
+            await asyncio.sleep(0.05)
+
+    async def told(self, name):
+        await asyncio.sleep(0.3)
+        return self.people[name]["audio"], self.people[name]["video"]
+
+    async def admit(self):
+        await self.until(lambda: self.waiting)
+        await self.socket.send(json.dumps({"type": "moderate", "action": "admit"}))
+
+    async def close(self):
+        self.reader.cancel()
+        await self.socket.close()
+
+
+def test_what_the_page_says_of_camera_and_microphone_is_what_is_sent(server, tmp_path):
+    async def run():
+        host = await Host().join(server)
+        page = await Page().open(f"{server.url}/r/air?name=Nobody", 1280, 800, False, tmp_path)
+        try:
+            await joins_before_the_devices_are_open(page, host)
+            await talks_shorter_than_the_device_opens(page, host)
+            host = await waits_again_after_a_restart(page, host)
+            assert not await page.evaluate("probe.problems")
+        finally:
+            await page.close()
+            await host.close()
+
+    async def joins_before_the_devices_are_open(page, host):
+        await visit(page, f"{server.url}/r/air?name=Ada", 2000)
+        await asyncio.sleep(0.5)
+        await page.click("#join")
+        await is_in_call(page)
+        assert await page.evaluate(label("audio")) != ON, "the microphone is not open yet"
+        await host.until(lambda: "Ada" in host.people)
+        assert await host.told("Ada") == (False, False)
+        await page.shot("opening")
+        await page.wait_for(f"{label('audio')} === '{ON}' && {label('video')} === '{CAMERA_ON}'")
+        await is_heard_and_seen(page, host, "Ada")
+        await page.shot("open")
+
+    async def talks_shorter_than_the_device_opens(page, host):
+        await visit(page, f"{server.url}/r/air?name=Bo&join=1", 400, "for (const kind of ['camera', 'microphone']) localStorage.setItem(`tessera.${kind}`, 'none');")
+        await is_in_call(page)
+        await page.is_moving()
+        await page.key(" ", ["keyDown"])
+        await asyncio.sleep(0.1)
+        await page.shot("talking-while-it-opens")
+        await page.key(" ", ["keyUp"])
+        await asyncio.sleep(1)
+        assert await page.evaluate(label("audio")) == OFF
+        assert (await leaves(page))[1] == 0, "the microphone is on after the release"
+        assert await host.told("Bo") == (False, False)
+        # Longer than the device takes, and released.
+        await page.key(" ", ["keyDown"])
+        await page.wait_for(f"{label('audio')} === '{ON}'")
+        assert (await leaves(page))[1] > 0
+        await page.key(" ", ["keyUp"])
+        await page.wait_for(f"{label('audio')} === '{OFF}'")
+        assert (await leaves(page))[1] == 0
+        await page.evaluate("(localStorage.clear(), 0)")
+
+    async def waits_again_after_a_restart(page, host):
+        server.config = "rooms: {admit: moderator}\n"
+        await visit(page, f"{server.url}/r/air?name=Cy&join=1", 0)
+        await is_in_call(page)
+        await page.is_moving()
+        await page.click("#open-settings")
+        await page.evaluate("(gate = true, 0)")
+        await host.close()
+        server.stop()
+        server.start()
+        host = await Host().join(server)
+        await page.evaluate("(gate = false, 0)")
+        await page.wait_for("!document.getElementById('waiting').hidden", 15)
+        await page.audit("who waits again")
+        await page.shot("waiting-again")
+        assert await leaves(page) == [0, 0, 0], "who waits sends nothing"
+        await host.admit()
+        await is_in_call(page)
+        await page.is_moving()
+        assert await page.evaluate("!document.getElementById('settings').open && document.getElementById('toggle-audio').checkVisibility()")
+        await page.wait_for(f"{label('audio')} === '{ON}' && {label('video')} === '{CAMERA_ON}'")
+        await is_heard_and_seen(page, host, "Cy")
+        await page.shot("admitted-again")
+        return host
+
+    asyncio.run(asyncio.wait_for(run(), 150))

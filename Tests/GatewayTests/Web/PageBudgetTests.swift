@@ -1,0 +1,74 @@
+import Testing
+import WebFiles
+
+/// What a browser fetches for a first call, as it goes over the line: a page that was opened once at 60 kbit/s showed
+/// nothing for 40 s. Where one of these fails, something came into the page that should come later, or be smaller.
+@Suite struct PageBudgetTests {
+    /// The head of a request and that of its answer.
+    private static let heads = 1000
+    /// `GET /api/rooms/{room}` with 20 people, and the messages of a join.
+    private static let answers = 6000
+
+    private let files = Dictionary(WebFile.all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
+    /// The files that these mention, and those that they mention.
+    private func mentioned(by names: Set<String>) -> Set<String> {
+        let texts = names.compactMap { files[$0] }.map { String(decoding: $0.content, as: UTF8.self) }
+        let found = names.union(files.keys.filter { name in texts.contains { $0.contains("\"/assets/\(name)\"") } })
+        return found == names ? names : mentioned(by: found)
+    }
+
+    /// - Parameter names: one language of them is fetched.
+    private func bytes(_ names: Set<String>, _ coding: String) -> Int {
+        let sizes = names.compactMap { files[$0] }.map { file in
+            (name: file.name, bytes: coding == "br" ? file.brotli.count : file.gzip.count)
+        }
+        let fetched = sizes.filter { !$0.name.hasPrefix("words.") }.map(\.bytes)
+        let words = sizes.filter { $0.name.hasPrefix("words.") }.map(\.bytes).max() ?? 0
+        return fetched.reduce(words, +) + (fetched.count + 1) * Self.heads
+    }
+
+    private var html: String { String(decoding: files["index.html"]?.content ?? [], as: UTF8.self) }
+    /// What the lobby needs: what the page itself mentions, and the words.
+    private var lobby: Set<String> {
+        Set(files.keys.filter { html.contains("\"/assets/\($0)\"") || $0.hasPrefix("words.") || $0 == "index.html" })
+    }
+
+    @Test(arguments: ["br", "gzip"])
+    func `a first call takes 60 kB, and the lobby 30 of it`(coding: String) {
+        let call = mentioned(by: ["index.html"])
+        let (first, whole) = (bytes(lobby, coding), bytes(call, coding) + Self.answers)
+        print("the page in \(coding): the lobby \(first) bytes in \(lobby.count - 1) files, a first call \(whole)")
+        #expect(lobby.count >= 6 && call.isSuperset(of: lobby), "\(call)")
+        #expect(call.contains { $0.hasPrefix("main.") } && !lobby.contains { $0.hasPrefix("main.") })
+        #expect(first <= 30_000)
+        #expect(whole <= 60_000)
+    }
+
+    @Test func `every file but the pages and the module for other sites is kept for good`() {
+        #expect(
+            files.values.filter { !$0.isHashed }.map(\.name).sorted() == ["index.html", "tessera.js", "watch.html"])
+    }
+
+    @Test func `every file that a file mentions is there`() throws {
+        for file in files.values {
+            let text = String(decoding: file.content, as: UTF8.self)
+            for match in text.matches(of: /"\/assets\/([^"]+)"/) {
+                #expect(files[String(match.1)] != nil, "\(file.name) mentions \(match.1)")
+            }
+        }
+    }
+
+    @Test func `the module for other sites needs no other file`() throws {
+        let text = String(decoding: try #require(files["tessera.js"]).content, as: UTF8.self)
+        #expect(!text.contains("/assets/"))
+        #expect(text.matches(of: /\b(import|from)\s*["(]/).isEmpty)
+    }
+
+    @Test func `the sizes are those of compressed content`() {
+        for file in files.values where file.content.count > 1000 {
+            #expect(file.brotli.count < file.gzip.count && file.gzip.count < file.content.count, "\(file.name)")
+            #expect(file.gzip.prefix(3) == [0x1f, 0x8b, 8], "RFC 1952 §2.3.1")
+        }
+    }
+}

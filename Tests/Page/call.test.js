@@ -1,0 +1,182 @@
+// The module as embedding pages use it, from the first socket to the last track, in a browser of the test's making.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { connections, devices, pass, sockets } from './support/browser.js';
+
+const { Call, Sending } = await import('../../Sources/Gateway/Web/tessera.js');
+const OFF = { audio: 'off', video: 'off' }, ON = { audio: 'on', video: 'on' };
+
+function joined(fields = {}, id = 'p1') {
+  return {
+    type: 'joined', room: 'r', you: { id, role: 'participant', resume: { id, secret: 's' } }, participants: [{ id }], layout: 'grid', view: 'main', scope: 'room',
+    pin: [], chat: [], settings: {}, ...fields,
+  };
+}
+
+/** @type {InstanceType<typeof Call> | null} */
+let last = null;
+
+/// A user who joins with devices that take so long to open.
+class User {
+  constructor(delay, options = {}) {
+    // The one of the test before.
+    last?.leave();
+    devices.delay = delay;
+    sockets.length = connections.length = 0;
+    this.events = [];
+    this.sending = new Sending();
+    this.opening = this.sending.open({});
+    this.sending.start();
+    this.call = new Call(this.sending, { server: 'http://server', room: 'r', name: 'Ada', ...options });
+    last = this.call;
+    for (const type of ['entered', 'waiting', 'admitted', 'refused', 'ended', 'consent', 'moving', 'moved', 'connection']) {
+      this.call.addEventListener(type, ({ detail }) => this.events.push(type === 'connection' ? detail : type));
+    }
+  }
+
+  async hears(message, socket = sockets.length - 1) {
+    sockets[socket].says(message);
+    if (message.type === 'joined') {
+      await pass(1);
+      sockets[socket].says({ type: 'answer', sdp: '' });
+    }
+    await pass(10);
+    return this;
+  }
+
+  /// In the room, with both devices open.
+  static async inCall(options) {
+    const user = new User(10, options);
+    await pass(30);
+    await user.hears(joined());
+    return user.forget();
+  }
+
+  forget() { this.events = []; return this; }
+
+  /// Button, server and wire say the same.
+  says(shown) {
+    assert.deepEqual(this.sending.shown, shown);
+    const leaving = Object.keys(shown).filter(kind => shown[kind] === 'on').join(' ');
+    assert.equal(connections.map(one => one.leaving).filter(Boolean).join(' | '), leaving);
+    const told = sockets.at(-1)?.last('state');
+    if (told && this.call.connection) assert.deepEqual([told.audio, told.video], [shown.audio === 'on', shown.video === 'on']);
+    return this;
+  }
+
+  did(...events) {
+    assert.deepEqual(this.events.splice(0), events);
+    return this;
+  }
+}
+
+test('a join before the devices are open sends them once they are', async () => {
+  const user = new User(1000);
+  await pass(20);
+  await user.hears(joined());
+  user.did('connected', 'entered', 'connected').says({ audio: 'opening', video: 'opening' });
+  await pass(1000);
+  user.says({ audio: 'on', video: 'opening' });
+  await pass(1000);
+  user.says(ON);
+});
+
+test('devices that are refused after the join are off', async () => {
+  const user = new User(null);
+  await pass(1);
+  await user.hears(joined());
+  user.says(OFF);
+  assert.deepEqual((await user.opening).map(({ code, device }) => [code, device]), [['denied', 'microphone'], ['denied', 'camera']]);
+});
+
+test('a second wait ends the connection, and the second admission sends again', async () => {
+  const user = await User.inCall();
+  sockets[0].dies();
+  await pass(400);
+  await user.hears({ type: 'error', code: 'unauthorized', message: 'no seat' });
+  assert.equal(sockets[1].last('join').resume, undefined);
+  await user.hears({ type: 'waiting' });
+  user.did('reconnecting', 'waiting').says(OFF);
+  assert.equal(user.call.connection, null);
+  user.sending.toggleAudio();
+  await pass(10);
+  user.says(OFF);
+  await user.hears(joined({}, 'p2'));
+  user.did('connected', 'admitted', 'connected').says({ audio: 'off', video: 'on' });
+});
+
+test('a press shorter than the device takes leaves the microphone muted, also on stage', async () => {
+  const user = await User.inCall();
+  await user.hears({ type: 'role', role: 'viewer' });
+  user.says(OFF);
+  await user.hears({ type: 'role', role: 'participant' });
+  devices.delay = 400;
+  user.sending.setAudio(true);
+  await pass(100);
+  user.says({ audio: 'opening', video: 'off' });
+  user.sending.setAudio(false);
+  await pass(1000);
+  user.says(OFF);
+  user.sending.setAudio(true);
+  await pass(0);
+  user.says({ audio: 'on', video: 'off' });
+});
+
+test('a host mutes while the microphone opens', async () => {
+  const user = new User(1000);
+  await pass(20);
+  await user.hears(joined());
+  await user.hears({ type: 'muted', by: 'h' });
+  await pass(3000);
+  user.says({ audio: 'off', video: 'on' });
+});
+
+test('a recorded room gets silence and black pictures until the answer', async () => {
+  const user = new User(10, { isTold: false });
+  await pass(30);
+  await user.hears(joined({ willRecord: true }));
+  user.did('connected', 'entered', 'consent', 'connected').says(OFF);
+  assert.ok(connections[0].senders[0].track && user.call.isHeld);
+  await user.call.consent(true);
+  user.says(ON);
+});
+
+test('a move changes over without a gap, and ends the old connection later', async () => {
+  const user = await User.inCall();
+  await user.hears({ type: 'moving', within: 10 });
+  await pass(300);
+  await user.hears(joined({ fresh: true }));
+  assert.deepEqual(sockets[1].last('join').resume, { id: 'p1', secret: 's' });
+  await pass(1000);
+  user.did('moving', 'connected', 'moved');
+  assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['connected', 'connected']);
+  await pass(1500);
+  assert.ok(sockets[0].last('leave'));
+  assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed', 'connected']);
+  user.says(ON);
+});
+
+test('muting in the middle of a move is for both connections', async () => {
+  const user = await User.inCall();
+  await user.hears({ type: 'moving', within: 10 });
+  await pass(300);
+  sockets[1].says(joined({ fresh: true }));
+  await pass(5);
+  user.sending.toggleAudio();
+  await pass(5);
+  assert.deepEqual(sockets.map(socket => socket.last('state').audio), [false, false]);
+  assert.deepEqual(connections.map(one => one.leaving), ['video', 'video']);
+});
+
+test('the end of the call ends sockets, connections and devices', async () => {
+  const user = await User.inCall();
+  const tracks = user.sending.stream.getTracks();
+  await user.hears({ type: 'left', reason: 'removed' });
+  user.did('ended').says(OFF);
+  assert.ok(tracks.every(track => /** @type {any} */ (track).isStopped));
+  assert.equal(connections[0].connectionState, 'closed');
+  await pass(60_000);
+  assert.equal(sockets.length, 1);
+});

@@ -1,0 +1,13 @@
+// The parts of node that the page's tests use.
+
+declare module 'node:test' {
+  export function test(name: string, body: () => unknown): void;
+}
+declare module 'node:assert/strict' {
+  const assert: {
+    ok(value: unknown, message?: string): void;
+    equal(actual: unknown, expected: unknown, message?: string): void;
+    deepEqual(actual: unknown, expected: unknown, message?: string): void;
+  };
+  export default assert;
+}
