@@ -21,9 +21,13 @@ def check_tiles(path, tiles, expected, times):
 
 
 @pytest.mark.usefixtures("needs_address")
-@pytest.mark.parametrize("codecs", [pytest.param(("VP8", "H264"), marks=pytest.mark.quick), ("VP8", "VP8")])
-def test_a_recording_shows_and_sounds_like_the_call(full_server, codecs):
-    server = full_server
+@pytest.mark.parametrize("kind, codecs, size", [
+    pytest.param("server", ("VP8", "H264"), (640, 360), marks=pytest.mark.quick, id="small"),
+    # Where nobody receives H.264, it is encoded for the recording alone.
+    pytest.param("full_server", ("VP8", "VP8"), (1280, 720), id="full"),
+])
+def test_a_recording_shows_and_sounds_like_the_call(request, kind, codecs, size):
+    server = request.getfixturevalue(kind)
     async def run():
         async with pair(server, codecs=codecs) as (ada, bo):
             started = begin(server)
@@ -44,7 +48,7 @@ def test_a_recording_shows_and_sounds_like_the_call(full_server, codecs):
     info = probe(file)
     kinds = {s["codec_type"]: s for s in info["streams"]}
     assert kinds["video"]["codec_name"] == "h264" and kinds["audio"]["codec_name"] == "aac"
-    assert (kinds["video"]["width"], kinds["video"]["height"]) == (1280, 720)
+    assert (kinds["video"]["width"], kinds["video"]["height"]) == size
     # Its start and its end of the pause each wait for a keyframe.
     assert abs(float(info["format"]["duration"]) - length) < 1.2
     assert abs(float(kinds["video"]["duration"]) - float(kinds["audio"]["duration"])) < 0.1
