@@ -13,7 +13,7 @@ host gave to other machines in that minute (steal), and the first line of the fa
 import os
 import sys
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 RUNS, TOO_OFTEN = 10, 2
@@ -34,7 +34,7 @@ def looks(record):
 def watch(record):
     kept = []
     while True:
-        kept = [*kept, "%d %d" % processor_times()][-KEPT:]
+        kept = [*kept, "{} {}".format(*processor_times())][-KEPT:]
         looks(record).write_text("\n".join(kept))
         time.sleep(INTERVAL)
 
@@ -48,7 +48,7 @@ def steal(record):
 
 
 def note(record, suite, test, message):
-    words = [datetime.now(timezone.utc).isoformat(timespec="seconds"), suite, test, f"{os.getloadavg()[0]:.1f}", f"{steal(record):.1f}"]
+    words = [datetime.now(UTC).isoformat(timespec="seconds"), suite, test, f"{os.getloadavg()[0]:.1f}", f"{steal(record):.1f}"]
     words.append((message.strip().splitlines() or [""])[0][:200])
     with open(record, "a") as file:
         print("\t".join(word.replace("\t", " ").replace("\n", " ") for word in words), file=file)
@@ -68,7 +68,7 @@ def finish(record, history):
     print("\n".join(lines) or "none")
     often = {test: sum(test in tests(run.splitlines()) for run in past) + 1 for test in tests(lines)}
     often = {test: count for test, count in often.items() if count >= TOO_OFTEN}
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     Path(history).write_text("".join(f"run {run}" for run in past) + "".join(f"{line}\n" for line in [f"run {now}", *lines]))
     for (suite, test), count in sorted(often.items()):
         print(f"{suite}: {test} needed a second try in {count} of the last {len(past) + 1} runs. Find its cause and mend it.")
