@@ -131,7 +131,6 @@ extension IPAddress {
 extension HTTPField.Name {
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .accept
     static let secFetchMode = HTTPField.Name("Sec-Fetch-Mode") ?? .accept
-    static let secWebSocketKey = HTTPField.Name("Sec-WebSocket-Key") ?? .accept
     static let acceptPatch = HTTPField.Name("Accept-Patch") ?? .accept
     static let acceptPost = HTTPField.Name("Accept-Post") ?? .accept
     static let link = HTTPField.Name("Link") ?? .accept

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Testing
 
 /// What the published apps send with a request, recorded from their own code: the headers that decide whether they get
 /// in. `HOST` is the server's name with its port.
@@ -59,7 +60,9 @@ struct ClientHeaders: Sendable, CustomTestStringConvertible {
                 "wss://", "https://HOST/r", "https://HOST//",
                 // The apps' own origins, sent by a browser: pages of these sites.
                 "https://www.google.com", "https://appr.tc",
-            ].map { ClientHeaders(client: "a page of \($0)", path: path, origin: $0, userAgent: mozilla) }
+            ].map { (origin: String) in
+                ClientHeaders(client: "a page of \(origin)", path: path, origin: origin, userAgent: mozilla)
+            }
         } + [
             // The apps' origins elsewhere than at their own endpoints.
             ClientHeaders(client: "AppRTC Android's origin", path: "/signal", origin: "https://www.google.com"),
