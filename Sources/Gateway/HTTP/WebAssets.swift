@@ -35,8 +35,8 @@ struct WebAssets: Sendable {
     /// - Parameter frames: the sites that may show the file in a frame, if it is a page.
     func answer(_ name: String, for asked: RouteRequest, frames: FramePolicy) throws -> Response {
         guard let asset = assets[name] else {
-            // Another version of the server may have it, behind the same address: nobody is to keep the answer.
-            throw APIError(.notFound, "there is no file \(name)", headers: [.cacheControl: "no-store"])
+            // Another version of the server may have it, behind the same address: nobody keeps the answer, as of all errors.
+            throw APIError(.notFound, "there is no file \(name)")
         }
         let chosen = ContentCoding.choose(asked.headers[.acceptEncoding], of: asset.contents.map(\.coding))
         // The encodings of a file differ, and so do their tags (RFC 9110 §8.8.3.3).

@@ -126,18 +126,6 @@ struct ViewTests {
         }
     }
 
-    @Test("senders are asked for their largest tile in the views that somebody takes")
-    func limits() async throws {
-        try await withConference { conference in
-            let people = try (0..<4).map { _ in try join(conference) { $0.view = "portrait" } }
-            func camera() -> SenderLimit? { conference.registry["r"]?.read { $0.limits[people[0].id]?.camera } ?? nil }
-            #expect(await eventually { camera()?.height.map { $0 > 300 } ?? false })
-            let upright = camera()?.rate ?? .zero
-            try people[1].setLayout("single", scope: .me, pins: [people[0].id])
-            #expect(await eventually { camera().map { $0.rate.bitsPerSecond > upright.bitsPerSecond } ?? false })
-        }
-    }
-
     @Test("a snapshot of a view makes it for that moment")
     func snapshots() async throws {
         try await withConference { conference in

@@ -64,7 +64,7 @@ import Testing
         for forged in [
             "\(parts[0]).\(parts[1]).", "\(none).\(parts[1]).", "\(none).\(parts[1]).\(parts[2])",
             "\(parts[0]).\(Base64URL.encode(#"{"room":"s"}"#.utf8)).\(parts[2])", "\(parts[0])..\(parts[2])",
-            "..", "\(parts[0]).\(parts[1]).\(parts[2].dropLast(2))",
+            "..", "\(parts[0]).\(parts[1]).\(parts[2].dropLast(3))",
             "\(parts[0]).\(parts[1]).\(Base64URL.encode([UInt8](repeating: 0, count: 32)))",
             signedToken(Self.claims, secret: "another secret of 32 bytes, or so"),
             signedToken(Self.claims, secret: ""), String(repeating: "[", count: 4000) + "..",
