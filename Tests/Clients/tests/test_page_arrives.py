@@ -90,7 +90,7 @@ class OtherVersion:
 def test_a_page_whose_files_are_of_another_version_is_loaded_again(server, tmp_path, missing):
     async def run():
         async with OtherVersion(server, (missing, 2)) as front:
-            page = await Page().open("about:blank", 1280, 800, False, tmp_path)
+            page = await Page().open(f"http://127.0.0.1:{front.port}/healthz", 1280, 800, False, tmp_path)
             try:
                 await page.call("Page.addScriptToEvaluateOnNewDocument", source=LOBBY)
                 await page.call("Page.navigate", url=f"http://127.0.0.1:{front.port}/r/mixed?name=Ada")
