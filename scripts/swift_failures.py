@@ -5,7 +5,7 @@ Usage: swift_failures.py print EVENTS          each failure, with the line that 
        swift_failures.py filter EVENTS MOST    a filter for the tests that failed; nothing where more than MOST did, or one that never ended
        swift_failures.py note EVENTS RECORD    writes a line about each into the record of second tries (scripts/retries.py)
 
-A parameterised test whose argument is called `seed` runs with one seed alone where TESSERA_SEED names it (`seeds` in Tests/TestSupport).
+A parameterised test whose argument is called `seed` runs with one seed alone where SIMULATION_SEED names it (`seeds` in Tests/TestSupport).
 """
 
 import json
@@ -61,7 +61,7 @@ def pattern(test):
 
 def alone(test, messages):
     seed = re.search(r"\bseed = (\d+)", " ".join(messages))
-    return (f"TESSERA_SEED={seed[1]} " if seed else "") + f"swift test --filter '{pattern(test)}'"
+    return (f"SIMULATION_SEED={seed[1]} " if seed else "") + f"swift test --filter '{pattern(test)}'"
 
 
 def show(events):

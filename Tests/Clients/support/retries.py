@@ -1,4 +1,4 @@
-"""Writes down each test that needed a second try: a line in the file that `TESSERA_RETRIES` names.
+"""Writes down each test that needed a second try: a line in the file that `RETRIES_RECORD` names.
 
 A line has, separated by tabs: the time (ISO 8601, UTC), the suite ("clients"), the test, the load average of the last minute, the part of the
 processors' time that the host gave to others while the test ran (`steal` of proc(5), in per cent), and the first line of the failure.
@@ -51,5 +51,5 @@ class Retries:
 
 
 def pytest_configure(config):
-    if path := os.environ.get("TESSERA_RETRIES"):
+    if path := os.environ.get("RETRIES_RECORD"):
         config.pluginmanager.register(Retries(path), "tessera-retries")

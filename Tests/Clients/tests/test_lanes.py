@@ -94,7 +94,7 @@ def test_a_second_try_is_written_down_with_time_load_steal_and_the_failure(tmp_p
     (modules / "test_shaky.py").write_text(
         "tries = []\n\ndef test_shaky():\n    tries.append(1)\n    assert len(tries) > 1, 'not the\\tfirst time'\n\ndef test_steady():\n    pass\n")
     began = time.time()
-    run = lane(modules, "-q", "--reruns", "1", TESSERA_RETRIES=str(file))
+    run = lane(modules, "-q", "--reruns", "1", RETRIES_RECORD=str(file))
     output = run.communicate(timeout=60)[0]
     assert run.returncode == 0, output
     (fields,) = [each.split("\t") for each in file.read_text().splitlines()]
