@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import Hummingbird
 
@@ -10,11 +11,13 @@ enum FileAnswer {
     static func make(
         path: String, type: String, downloadName: String, for asked: RouteRequest, holding place: Places.Place
     ) async throws -> Response {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let size = attributes[.size] as? Int,
-            attributes[.type] as? FileAttributeType == .typeRegular
-        else { throw APIError.notFound("the file is not there (any more)") }
-        let changed = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw APIError.notFound("the file is not there (any more)")
+        }
+        let size = Int(status.st_size)
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        let changed = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
         // The file grows while it is recorded, so its tag consists of size and time.
         let tag = "\"\(String(size, radix: 36))-\(String(Int(changed * 1000), radix: 36))\""
         var headers: HTTPFields = [

@@ -48,7 +48,8 @@ final class WebhookFolder {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter { name in
             let path = directory + "/" + name
-            let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+            var status = stat()
+            let size = stat(path, &status) == 0 ? Int(status.st_size) : 0
             return name.hasSuffix(Self.suffix) && !known.contains(name) && size > 0
         }.sorted()
     }
