@@ -7,7 +7,8 @@ A lane takes a test at a time, or all tests of a module that share a fixture of 
 is left, by the seconds of the run before, which stay in the folder. Three rules say what may run beside what:
 
 - `alone`: nothing else runs. These come first.
-- no mark: the test encodes, decodes or drives browsers. There are no more of these at a time than the machine has cores.
+- no mark: the test encodes, decodes or drives browsers. There is one of these at a time for every two cores of the machine: server and clients
+  keep two busy.
 - `patient`: the test waits more than it works. Every other lane takes these.
 """
 
@@ -124,7 +125,7 @@ def pytest_runtestloop(session):
     if not folder or session.config.option.collectonly or session.testsfailed:
         return None
     agreement, all_shares = Agreement(folder), shares(session.items)
-    cores = int(os.environ.get("CLIENT_CORES", os.cpu_count() or 1))
+    cores = int(os.environ.get("CLIENT_CORES", max((os.cpu_count() or 1) // 2, 1)))
     while (name := agreement.next(all_shares, cores)) != "":
         if name is None:
             time.sleep(0.2)
