@@ -63,7 +63,7 @@ class OtherVersion:
             path = head.split()[1].decode()
             self.pages += path.startswith("/r/")
             if self.refused < self.missing[1] and re.search(self.missing[0], path):
-                self.refused += 1
+                self.refused, self.refused_page = self.refused + 1, self.pages
                 writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
                 return
             near, far = await asyncio.open_connection("127.0.0.1", self.server.port)
@@ -87,7 +87,7 @@ class OtherVersion:
 
 
 async def loaded_again(front):
-    while front.refused < 2 or front.pages < 2:
+    while front.refused < 2 or front.pages <= front.refused_page:
         await asyncio.sleep(0.05)
 
 
