@@ -55,7 +55,7 @@ let package = Package(
         .target(name: "CLayouts"),
 
         // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
-        .plugin(name: "PageBundle", capability: .buildTool()),
+        .plugin(name: "PageBundle", capability: .buildTool(), path: "Sources/PageBundle"),
         .target(name: "WebFiles", swiftSettings: strict, plugins: ["PageBundle"]),
 
         .target(name: "Basics", swiftSettings: strict),

@@ -23,7 +23,7 @@ def main():
     manifest = json.loads(subprocess.run(["swift", "package", "--ignore-lock", "dump-package"], check=True, capture_output=True).stdout)
     faults = []
     for target in manifest["targets"]:
-        if target["type"] == "system":
+        if target["type"] in ("system", "plugin"):
             continue
         tests = target["type"] == "test"
         folder = Path(target.get("path") or Path("Tests" if tests else "Sources", target["name"]))

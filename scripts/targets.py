@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What all targets depend on.
 SHARED = ("Package.swift", "Package.resolved")
 # What a plugin makes a target's sources of.
-BUNDLED = {"WebFiles": ("Sources/Gateway/Web", "Plugins/PageBundle", "scripts/bundle_page.py")}
+BUNDLED = {"WebFiles": ("Sources/Gateway/Web", "Sources/PageBundle", "scripts/bundle_page.py")}
 
 
 @cache
@@ -37,7 +37,7 @@ def manifest():
 
 def folder(name):
     target = manifest()[name]
-    root = {"test": "Tests", "plugin": "Plugins"}.get(target["type"], "Sources")
+    root = "Tests" if target["type"] == "test" else "Sources"
     return ROOT / (target.get("path") or f"{root}/{name}")
 
 
