@@ -11,6 +11,7 @@ host gave to other machines in that minute (steal), and the first line of the fa
 """
 
 import os
+import re
 import sys
 import time
 from datetime import UTC, datetime
@@ -62,7 +63,8 @@ def finish(record, history):
     """The history has the records of the latest runs, each after a line `run TIME`."""
     path = Path(record)
     lines = path.read_text().splitlines() if path.exists() else []
-    past = Path(history).read_text().split("run ")[1:] if Path(history).exists() else []
+    # Only at the start of a line: a failure may speak of a run too.
+    past = re.split(r"^run ", Path(history).read_text(), flags=re.MULTILINE)[1:] if Path(history).exists() else []
     past = past[-(RUNS - 1) :]
     print(f"== Second tries of tests in real time: {len(lines)} ==")
     print("\n".join(lines) or "none")
