@@ -9,7 +9,7 @@ import pytest
 from bench.cluster import Call
 from support.members import join_without_media, kept, later, longest_gaps, wall
 
-pytestmark = [pytest.mark.patient, pytest.mark.usefixtures("good_line")]
+pytestmark = pytest.mark.usefixtures("good_line")
 # What people see and hear when their room moves, in ms.
 PICTURE, SOUND = 500, 200
 

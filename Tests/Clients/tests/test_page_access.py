@@ -126,8 +126,8 @@ def test_large_letters_other_directions_and_languages_and_little_motion(server, 
             await page.call("Emulation.setUserAgentOverride", userAgent=await page.evaluate("navigator.userAgent"), acceptLanguage="de-AT")
             await page.call("Page.addScriptToEvaluateOnNewDocument", source="""(() => {
               const native = fetch;
-              window.fetch = (url, ...rest) => native(url, ...rest).then(answer => (String(url).includes('/words.de.json')
-                ? answer.json().then(words => ({ json: async () => ({ ...words, direction: window.name || 'ltr' }) })) : answer));
+              window.fetch = (url, ...rest) => native(url, ...rest).then(answer => (String(url).includes('/words.de')
+                ? answer.json().then(words => ({ ok: true, json: async () => ({ ...words, direction: window.name || 'ltr' }) })) : answer));
             })()""")
             await page.call("Page.navigate", url=f"{server.url}/r/zoom?name=Ada")
             await page.wait_for("document.getElementById('join')?.textContent === 'Teilnehmen'")
