@@ -1,15 +1,15 @@
-"""Lanes: several processes of pytest that share out the tests of one run, so that two cores are kept busy by tests that wait and tests that work.
+"""Lanes: several processes of pytest that share out the tests of one run, so that the cores are kept busy by tests that wait and tests that work.
 
 Each process is a lane, in a network of its own (`in_namespace.sh`), and is given the same arguments. `CLIENT_LANES` names the folder in which they
 agree on who runs what; without it one process runs everything, in the order of the files. `lanes.sh` starts them.
 
-A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. It takes the longest that
-is left, by the seconds of the run before, which stay in the folder. Three rules say what may run beside what:
+A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. What it took it measures:
+seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
 - `alone`: nothing else runs. These come first.
-- no mark: the test encodes, decodes or drives browsers. There is one of these at a time for every two cores of the machine: server and clients
-  keep two busy.
-- `patient`: the test waits more than it works. Every other lane takes these.
+- Otherwise the longest that is left and fits: the cores of all that run stay below three quarters of the machine's (`CLIENT_CORES`), since what
+  keeps one core busy on average needs more than that now and then.
+- What no run has measured counts by its mark: a `patient` test waits more than it works, one without a mark keeps a core busy.
 """
 
 import contextlib
@@ -21,8 +21,9 @@ from pathlib import Path
 
 import pytest
 
-# What a test counts as that no run has measured.
+# What a test counts as that no run has measured: its seconds, and its cores by its kind.
 SECONDS_PER_TEST = 5
+CORES = {"alone": 1, "working": 1, "patient": 0.4}
 
 
 def kind(item):
@@ -53,22 +54,39 @@ def is_alive(process):
     return True
 
 
-def choose(names, taken, finished, seconds, cores):
+def processor_seconds():
+    """The processor time of this process and of all below it, with those of them that ended."""
+    ticks, children = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The name of the program, in brackets, may hold anything.
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+            process = int(stat.parent.name)
+            ticks[process] = sum(int(field) for field in fields[11:15])
+            children.setdefault(int(fields[1]), []).append(process)
+    family = [os.getpid()]
+    for process in family:
+        family += children.get(process, [])
+    return sum(ticks.get(process, 0) for process in family) / os.sysconf("SC_CLK_TCK")
+
+
+def choose(expected, taken, finished, cores):
     """The share to run next; None where one must wait for the others, and "" where nothing is left.
 
-    `taken` are those that run or ran, `finished` those that ran.
+    `expected` has each share's seconds and cores, by its name; `taken` are those that run or ran, `finished` those that ran.
     """
-    left = [name for name in names if name not in taken]
+    left = [name for name in expected if name not in taken]
     if not left:
         return ""
-    running = [name.split()[-1] for name in taken if name not in finished]
-    if "alone" in running:
+    running = [name for name in taken if name not in finished]
+    if any(name.endswith(" alone") for name in running):
         return None
     if any(name.endswith(" alone") for name in left):
         left = [name for name in left if name.endswith(" alone")] if not running else []
-    elif running.count("working") >= cores:
-        left = [name for name in left if name.endswith(" patient")]
-    return max(left, key=lambda name: seconds[name], default=None)
+    elif running:
+        busy = sum(expected[name][1] for name in running if name in expected)
+        left = [name for name in left if busy + expected[name][1] <= cores]
+    return max(left, key=lambda name: expected[name][0], default=None)
 
 
 class Agreement:
@@ -89,34 +107,33 @@ class Agreement:
             file.write(json.dumps(state))
 
     def history(self):
-        """The seconds of each share in runs before."""
+        """The seconds and cores of each share in runs before."""
         try:
-            return json.loads((self.folder / "seconds.json").read_text())
+            return json.loads((self.folder / "measured.json").read_text())
         except (OSError, ValueError):
             return {}
 
     def next(self, all_shares, cores):
         """Takes a share: its name, None or "" as `choose` says."""
         history = self.history()
-        seconds = {name: history.get(name, SECONDS_PER_TEST * len(items)) for name, items in all_shares.items()}
+        expected = {name: history.get(name, [SECONDS_PER_TEST * len(items), CORES[name.split()[-1]]]) for name, items in all_shares.items()}
         with self.state() as state:
             # A lane that died runs nothing any more, and its tests are lost: its exit status is the fault.
             for name, process in state["taken"].items():
                 if name not in state["finished"] and not is_alive(process):
-                    state["finished"][name] = 0
-            name = choose(list(all_shares), state["taken"], state["finished"], seconds, cores)
+                    state["finished"][name] = None
+            name = choose(expected, state["taken"], state["finished"], cores)
             if name:
                 state["taken"][name] = os.getpid()
         return name
 
-    def finish(self, name, seconds):
+    def finish(self, name, seconds, processor):
         with self.state() as state:
-            state["finished"][name] = round(seconds, 1)
-            if seconds:
-                complete = self.history() | {key: value for key, value in state["finished"].items() if value}
-                partial = self.folder / f"seconds.{os.getpid()}"
-                partial.write_text(json.dumps(complete, indent=0, sort_keys=True))
-                partial.rename(self.folder / "seconds.json")
+            state["finished"][name] = [round(seconds, 1), round(processor / max(seconds, 0.1), 2)]
+            complete = self.history() | {key: value for key, value in state["finished"].items() if value}
+            partial = self.folder / f"measured.{os.getpid()}"
+            partial.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(complete.items())) + "\n}\n")
+            partial.rename(self.folder / "measured.json")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -125,16 +142,16 @@ def pytest_runtestloop(session):
     if not folder or session.config.option.collectonly or session.testsfailed:
         return None
     agreement, all_shares = Agreement(folder), shares(session.items)
-    cores = int(os.environ.get("CLIENT_CORES", max((os.cpu_count() or 1) // 2, 1)))
+    cores = float(os.environ.get("CLIENT_CORES", 0.75 * (os.cpu_count() or 1)))
     while (name := agreement.next(all_shares, cores)) != "":
         if name is None:
             time.sleep(0.2)
             continue
-        began = time.monotonic()
+        began, before = time.monotonic(), processor_seconds()
         try:
             run(session, all_shares[name])
         finally:
-            agreement.finish(name, time.monotonic() - began)
+            agreement.finish(name, time.monotonic() - began, processor_seconds() - before)
     return True
 
 

@@ -9,10 +9,11 @@ import time
 import pytest
 
 from support import CLIENTS
-from support.lanes import choose
+from support.lanes import choose, processor_seconds
 from support.retries import line
 
-SECONDS = {"a working": 5, "b working": 9, "c patient": 3, "d patient": 7, "e alone": 1, "f working": 4}
+# The seconds and cores of each.
+EXPECTED = {"a working": [5, 1], "b working": [9, 1], "c patient": [3, 0.3], "d patient": [7, 0.1], "e alone": [1, 1], "f working": [4, 0.5]}
 MARKED = '''
 import json, os, time, pytest
 from pathlib import Path
@@ -32,15 +33,34 @@ def note(name):
     (["e alone", "b working"], ["e alone"], "d patient"),
     (["e alone", "b working", "d patient"], ["e alone"], "c patient"),
     (["e alone", "b working", "d patient", "c patient"], ["e alone"], None),
+    (["e alone", "b working", "d patient", "c patient"], ["e alone", "c patient", "d patient"], "f working"),
     (["e alone", "b working", "d patient", "c patient"], ["e alone", "b working"], "a working"),
-    (list(SECONDS), [], ""),
+    (list(EXPECTED), [], ""),
 ])
-def test_the_longest_goes_first_working_ones_do_not_crowd_and_alone_is_alone(taken, finished, expected):
-    assert choose(list(SECONDS), taken, finished, SECONDS, cores=1) == expected
+def test_the_longest_that_fits_goes_first_and_alone_is_alone(taken, finished, expected):
+    assert choose(EXPECTED, taken, finished, cores=1.5) == expected
 
 
 def test_alone_waits_for_those_that_run_and_nothing_new_starts_before_it():
-    assert choose(["a working", "e alone", "c patient"], ["a working"], [], SECONDS, cores=2) is None
+    assert choose({name: EXPECTED[name] for name in ("a working", "e alone", "c patient")}, ["a working"], [], cores=9) is None
+
+
+def test_what_needs_more_than_the_machine_has_runs_by_itself():
+    assert choose({"big working": [9, 4], "small patient": [1, 0.1]}, [], [], cores=1.5) == "big working"
+    assert choose({"big working": [9, 4], "small patient": [1, 0.1]}, ["big working"], [], cores=1.5) is None
+
+
+def test_the_processor_time_of_programs_that_run_and_ended_counts():
+    before = processor_seconds()
+    spin = "import time\nwhile time.process_time() < 0.6: pass\n"
+    subprocess.run([sys.executable, "-c", spin], check=True)
+    running = subprocess.Popen([sys.executable, "-c", spin + "print(flush=True)\ntime.sleep(60)"], stdout=subprocess.PIPE)
+    try:
+        running.stdout.readline()
+        assert 1.1 <= processor_seconds() - before < 5
+    finally:
+        running.kill()
+        running.communicate()
 
 
 def lane(folder, *arguments, **environment):
@@ -59,7 +79,7 @@ def test_lanes_run_every_test_once_with_what_a_module_shares_and_remember_the_se
         tests = [f"def test_{name}_{number}(shared):\n    note('{name}')\n" for number in range(2)]
         (modules / f"test_{name}.py").write_text(MARKED + shared + "\n".join(tests))
     (modules / "test_four.py").write_text(MARKED + "pytestmark = pytest.mark.alone\n\ndef test_alone():\n    note('alone')\n")
-    environment = {"CLIENT_LANES": str(agreed), "NOTES": str(notes), "CLIENT_CORES": "2"}
+    environment = {"CLIENT_LANES": str(agreed), "NOTES": str(notes), "CLIENT_CORES": "2.5"}
     lanes = [lane(modules, "-q", **environment) for _ in range(2)]
     outputs = [each.communicate(timeout=60)[0] for each in lanes]
     assert [each.returncode for each in lanes] == [0, 0], outputs
@@ -70,9 +90,9 @@ def test_lanes_run_every_test_once_with_what_a_module_shares_and_remember_the_se
     (alone,) = (each for each in ran if each[0] == "alone")
     assert not [each for each in ran if each is not alone and each[1] < alone[2] and alone[1] < each[2]], "something ran beside it"
     assert len((tmp_path / "notes.shared").read_text().splitlines()) == 3
-    history = json.loads((agreed / "seconds.json").read_text())
+    history = json.loads((agreed / "measured.json").read_text())
     assert set(history) == {"test_one.py working", "test_two.py working", "test_three.py working", "test_four.py::test_alone alone"}
-    assert all(0.4 < seconds < 30 for seconds in history.values()), history
+    assert all(0.4 < seconds < 30 and 0 <= cores < 2 for seconds, cores in history.values()), history
 
 
 def test_a_lane_that_dies_leaves_the_others_their_work_and_its_status_says_so(tmp_path):
