@@ -16,9 +16,6 @@ package final class TextRenderer: Sendable {
     /// The shared renderer.
     package static let shared = TextRenderer()
 
-    /// The total size of the cached overlays in bytes, enough for a thousand participants; beyond it the least recently
-    /// used are dropped. Every new picture of a tile uses its label, so the visible overlays must fit.
-    static let cacheBytes = 32 << 20
     /// The font size of initials in pixels; the outline is scaled to the disc.
     private static let initialsSize = 64
     /// Characters of a name that are drawn at most: longer names are unreadable, and shaping takes time.
@@ -61,11 +58,16 @@ package final class TextRenderer: Sendable {
 
     private let state: Guarded<State>
     private let family: String
+    private let cacheBytes: Int
 
-    /// - Parameter family: font families in the order of preference, comma-separated; for characters that they lack,
-    ///   any installed font is used.
-    package init(family: String = "Noto Sans, DejaVu Sans, sans-serif") {
-        self.family = family
+    /// - Parameters:
+    ///   - family: font families in the order of preference, comma-separated; for characters that they lack, any
+    ///     installed font is used.
+    ///   - cacheBytes: the total size of the cached overlays, by default enough for a thousand participants; beyond it
+    ///     the least recently used are dropped. Every new picture of a tile uses its label, so the visible overlays
+    ///     must fit.
+    package init(family: String = "Noto Sans, DejaVu Sans, sans-serif", cacheBytes: Int = 32 << 20) {
+        (self.family, self.cacheBytes) = (family, cacheBytes)
         // A separate font map, because the default one belongs to the first thread that used it.
         var state = State()
         if let map = pango_cairo_font_map_new() {
@@ -90,7 +92,7 @@ package final class TextRenderer: Sendable {
             guard let context = state.context, let overlay = draw(key, context) else { return nil }
             state.cache[key] = (overlay, state.clock)
             state.bytes += overlay.byteCount
-            while state.bytes > Self.cacheBytes, state.cache.count > 1,
+            while state.bytes > cacheBytes, state.cache.count > 1,
                 let oldest = state.cache.min(by: { $0.value.used < $1.value.used })
             {
                 state.drop(oldest.key)

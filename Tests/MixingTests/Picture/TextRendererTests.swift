@@ -39,15 +39,16 @@ import Testing
     }
 
     @Test("Overlays stay within the cache's size, and the last used one is kept") func cache() throws {
-        let text = TextRenderer()
+        let bytes = 128 << 10
+        let text = TextRenderer(cacheBytes: bytes)
         var last: Overlay?
         for index in 0..<200 {
-            let overlay = text.overlay(.initials(name: "Guest \(index)", diameter: 300 + index))
+            let overlay = text.overlay(.initials(name: "Guest \(index)", diameter: 20 + index % 40))
             last = overlay
-            #expect(text.cachedBytes <= TextRenderer.cacheBytes)
+            #expect(text.cachedBytes <= bytes)
         }
-        #expect(text.cachedBytes > TextRenderer.cacheBytes / 2)
-        #expect(text.overlay(.initials(name: "Guest 199", diameter: 499)) === last)
+        #expect(text.cachedBytes > bytes / 2)
+        #expect(text.overlay(.initials(name: "Guest 199", diameter: 59)) === last)
     }
 
     @Test("Overlays that were not used between two calls are dropped") func unused() throws {
