@@ -60,6 +60,9 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     public let total: Int
     /// The places of one IPv4 address or IPv6 /64.
     public let perAddress: Int
+    /// Whether a newcomer may displace an idle holder of its own address. False where an idle holder is one who waits,
+    /// and would only come again.
+    public let replacesOwn: Bool
     /// Holders that lost their places to newcomers, since the start.
     public private(set) var displaced = 0
     /// Refused claims since the start, by reason.
@@ -71,9 +74,10 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     private var firstLapse = 0
 
     /// An empty share with its two limits.
-    public init(total: Int, perAddress: Int = .max) {
+    public init(total: Int, perAddress: Int = .max, replacesOwn: Bool = true) {
         self.total = total
         self.perAddress = perAddress
+        self.replacesOwn = replacesOwn
     }
 
     /// The places that are taken.
@@ -157,10 +161,12 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
 
     private func answer(to path: [IPNetwork], _ standing: ShareStanding, hasLimit: Bool) -> Answer {
         if hasLimit, shares.held(by: path) >= perAddress {
-            return shares.oldestIdle(of: path).map { .displaced($0) } ?? .refused(.address)
+            guard replacesOwn, let own = shares.oldestIdle(of: path) else { return .refused(.address) }
+            return .displaced(own)
         }
         if count < total - closed(to: path, standing) { return .taken }
-        return shares.victim(for: path, isBound: standing != .administrator).map { .displaced($0) } ?? .refused(.total)
+        let victim = shares.victim(for: path, isBound: standing != .administrator, replacesOwn: replacesOwn)
+        return victim.map { .displaced($0) } ?? .refused(.total)
     }
 
     /// The kept places that are closed to a claim.

@@ -70,23 +70,30 @@ struct PrefixShares<Holder: Hashable & Sendable>: Sendable {
 
     /// The holder that a newcomer of the path displaces.
     ///
-    /// - Parameter isBound: whether only addresses that have more than the newcomer's would have lose one.
-    func victim(for path: [IPNetwork], isBound: Bool) -> Holder? { victim(in: .everything, path.dropFirst(), isBound) }
+    /// - Parameters:
+    ///   - isBound: whether only addresses that have more than the newcomer's would have lose one.
+    ///   - replacesOwn: whether the newcomer's own address may lose one.
+    func victim(for path: [IPNetwork], isBound: Bool, replacesOwn: Bool) -> Holder? {
+        victim(in: .everything, path.dropFirst(), sparing: replacesOwn ? nil : path.last, isBound)
+    }
 
     /// - Parameter own: the rest of the newcomer's path below `prefix`; empty within a prefix that is not its own.
-    private func victim(in prefix: IPNetwork, _ own: ArraySlice<IPNetwork>, _ isBound: Bool) -> Holder? {
+    private func victim(
+        in prefix: IPNetwork, _ own: ArraySlice<IPNetwork>, sparing spared: IPNetwork?, _ isBound: Bool
+    ) -> Holder? {
         guard let node = nodes[prefix] else { return nil }
         if node.parts.isEmpty { return node.idleHolders.min { $0.value < $1.value }?.key }
         let most = own.first.map { (nodes[$0]?.burden ?? 0) + 1 } ?? 0
         var best: IPNetwork?
         var others: IPNetwork?
-        for part in node.parts where !isBound || part == own.first || (nodes[part]?.burden ?? 0) > most {
+        for part in node.parts where part != spared {
+            guard !isBound || part == own.first || (nodes[part]?.burden ?? 0) > most else { continue }
             if best.map({ isBefore(part, $0) }) ?? true { best = part }
             if part != own.first, others.map({ isBefore(part, $0) }) ?? true { others = part }
         }
         guard let best else { return nil }
-        if best == own.first, let holder = victim(in: best, own.dropFirst(), isBound) { return holder }
-        return others.flatMap { victim(in: $0, [], isBound) }
+        if best == own.first, let holder = victim(in: best, own.dropFirst(), sparing: spared, isBound) { return holder }
+        return others.flatMap { victim(in: $0, [], sparing: spared, isBound) }
     }
 
     /// Whether `first` loses a holder before `second`. What is idle counts first: a large address whose holders are all

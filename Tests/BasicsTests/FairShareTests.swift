@@ -94,6 +94,19 @@ struct FairShareTests {
         for holder in 5..<10 { #expect(share.claim(holder, from: nil, at: start) == .taken) }
     }
 
+    @Test("Where an idle holder is one who waits, an address displaces only others' holders")
+    func waiters() {
+        var share = FairShare<Int>(total: 10, perAddress: 9, replacesOwn: false)
+        for holder in 0..<9 { #expect(share.claim(holder, from: large, at: start) == .taken) }
+        #expect(share.claim(20, from: large, at: start) == .refused(.address))
+        #expect(share.claim(9, from: small, at: start) == .taken)
+        share.release(0, at: start)
+        #expect(share.claim(20, from: large, at: start) == .refused(.total), "the last place is kept")
+        #expect(share.claim(21, from: .v4(3), at: start) == .taken)
+        #expect(share.claim(22, from: small, at: start) == .displaced(1))
+        #expect(share.claim(23, from: large, at: start) == .refused(.total))
+    }
+
     @Test("A site with a /48 counts as one, whatever /64 its holders have; within it the /56 and /64 with most lose")
     func prefixes() {
         var share = FairShare<Int>(total: 10)
