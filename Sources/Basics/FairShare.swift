@@ -18,7 +18,7 @@ public enum ShareStanding: Hashable, Sendable {
 /// own.
 ///
 /// "Address" is an IPv4 address or an IPv6 /48, and within that its /56 and its /64 (`IPAddress.sharePrefixes`): most
-/// providers give one customer that many /64. A place that was lost idle counts as held for another minute
+/// providers give one customer that many /64. A place whose time ran out unused counts as held for another minute
 /// (`lapseMemory`), so that an address that never uses its places has more than one that comes for the first time.
 ///
 /// A tenth of the total is kept back, for administrators, for those inside, and for addresses that have nothing; a
@@ -53,7 +53,7 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
         var path: [IPNetwork]
     }
 
-    /// How long a place that was lost idle counts as held.
+    /// How long a place whose time ran out unused counts as held.
     public static var lapseMemory: Duration { .seconds(60) }
 
     /// The places.
@@ -110,7 +110,7 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
         case .taken: break
         case .displaced(let other):
             displaced += 1
-            release(other, unused: true, at: now)
+            release(other, at: now)
         case .refused(let reason):
             refused[reason, default: 0] += 1
             return answer

@@ -24,7 +24,7 @@ struct PrefixShares<Holder: Hashable & Sendable>: Sendable {
 
     /// The places of the path's address.
     func held(by path: [IPNetwork]) -> Int { path.last.flatMap { nodes[$0]?.held } ?? 0 }
-    /// Whether the path's whole site holds nothing, and has lost nothing idle of late.
+    /// Whether the path's whole site holds nothing, and has wasted nothing of late.
     func hasNothing(_ path: [IPNetwork]) -> Bool { nodes[path[1]] == nil }
 
     mutating func add(_ path: [IPNetwork]) {
