@@ -102,11 +102,22 @@ package final class Conference: Sendable {
             configuration, rooms: roomService, peers: media.peers, control: control,
             pictures: PictureStore(configuration.pictures, logger: logger))
         mediaEvents.set(roomService, seats, chat)
+        registry.onDisplaced { [weak self] displaced in
+            self?.control.post { [weak self] in self?.end(displaced) }
+        }
     }
 
     /// The media addresses that were bound, with the ports that the system chose.
     package var mediaUDP: [SocketAddress] { media.peers.sockets.boundUDP }
     package var mediaTCP: [SocketAddress] { media.peers.sockets.boundTCP }
+
+    /// Ends what has lost its place to a newcomer, on the control thread.
+    private func end(_ displaced: Capacity.Displaced) {
+        switch displaced {
+        case .wait(let id, let room): waiting.displace(id, room)
+        case .seat, .halfOpen, .room: seats.displace(displaced)
+        }
+    }
 
     // MARK: - Start and end
 
@@ -198,7 +209,7 @@ package final class Conference: Sendable {
         room: RoomInfo, isNew: Bool
     ) {
         try roomService.checkLayouts(of: change)
-        let (room, isNew) = try roomService.room(id, orMakeWith: change, for: JoinClient(), isReserved: true)
+        let (room, isNew) = try roomService.room(id, orMakeWith: change, for: .administrator, isReserved: true)
         if isNew, let info = room.read(\.info) { return (info, true) }
         return (try updateRoom(id, change), false)
     }
@@ -324,6 +335,23 @@ package final class Conference: Sendable {
     package func removeParticipant(_ id: String, in room: String) throws(ConferenceError) {
         _ = try participant(id, in: room)
         seats.leave(id, .removed)
+    }
+
+    /// Those who wait to be let in, the first comer first.
+    package func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
+        guard let people = registry[room]?.read({ $0.room.waiting.people }) else { throw .roomNotFound(room) }
+        return people
+    }
+
+    /// Decides about one who waits, for an administrator.
+    package func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError) {
+        try roomService.change(room) { slot throws(ConferenceError) in
+            switch decision {
+            case .admit: try waiting.decide(.admitted, person, in: &slot)
+            case .refuse: try waiting.decide(.refused, person, in: &slot)
+            case .refuseAddress: try waiting.refuseAddress(of: person, in: &slot)
+            }
+        }
     }
 
     package func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {

@@ -7,9 +7,26 @@ package struct JoinClient: Hashable, Sendable {
     /// The identity in a verified token; nil without one.
     package var identity: String?
 
+    /// What the kept places of limits are to it.
+    package var standing = ShareStanding.stranger
+
     package init(address: IPAddress? = nil, identity: String? = nil) {
         self.address = address
         self.identity = identity
+    }
+
+    /// An administrator, or the server itself.
+    package static let administrator: JoinClient = {
+        var client = JoinClient()
+        client.standing = .administrator
+        return client
+    }()
+
+    /// The client as one who has a seat.
+    var inside: JoinClient {
+        var client = self
+        if standing == .stranger { client.standing = .inside }
+        return client
     }
 }
 

@@ -9,6 +9,9 @@ struct Room: Sendable {
     static let seatRetention = Duration.seconds(15)
     /// How long a participant without signalling keeps its seat after its media connection was lost.
     static let silenceLimit = Duration.seconds(30)
+    /// How long a participant keeps its seat without a media connection, whatever its signalling does. A page that is
+    /// told comes back at once, where its user still decides on the camera.
+    static let seatWithoutMedia = Duration.seconds(60)
 
     let id: String
     var settings: RoomSettings
@@ -256,16 +259,24 @@ struct Room: Sendable {
         if isFull { throw .roomFull(id) }
     }
 
-    /// Begins the wait of a client that has to be let in. Returns false where it need not wait any more.
-    mutating func wait(_ request: JoinRequest, id: String, at now: Instant) throws(ConferenceError) -> Bool {
+    /// Begins the wait of a client that has to be let in.
+    mutating func wait(_ request: JoinRequest, id: String, at now: Instant) throws(ConferenceError) -> WaitingStart {
         try checkDoor(request)
         guard mustWait(request) else {
             waiting.admitAtOnce(id, at: now)
-            return false
+            return .mayJoin
         }
-        try waiting.add(WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest"), at: now)
+        let person = WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest")
+        let displaced = try waiting.add(person, from: request.client.address, at: now)
         noteEmptiness(at: now)
-        return true
+        return .waits(displaced: displaced)
+    }
+
+    /// Refuses all who wait at the address of one of them. Returns their ids.
+    mutating func refuseAddress(of id: String, at now: Instant) throws(ConferenceError) -> [String] {
+        guard waiting.people.contains(where: { $0.id == id }) else { throw .participantNotFound(id) }
+        defer { noteEmptiness(at: now) }
+        return waiting.refuseSite(of: id, at: now)
     }
 
     /// Lets in one who waits, or everyone. Returns their ids.
@@ -277,7 +288,7 @@ struct Room: Sendable {
     /// Ends a wait, or everyone's. Returns their ids.
     mutating func endWaits(_ id: String?, at now: Instant) -> [String] {
         defer { noteEmptiness(at: now) }
-        return waiting.remove(id)
+        return waiting.remove(id, at: now)
     }
 
     /// Ends the waits that took too long. Returns their ids.
@@ -311,7 +322,10 @@ struct Room: Sendable {
     func expired(at now: Instant) -> [String] {
         members.filter { member in
             if let lost = member.signallingLostAt, now - lost >= Room.seatRetention { return true }
-            guard let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else { return false }
+            guard !member.isInput, let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else {
+                return false
+            }
+            if now - silent >= Room.seatWithoutMedia { return true }
             return member.signallingLostAt != nil || !member.hasSignalling || member.endsWithMedia
         }.map(\.id)
     }
@@ -472,7 +486,7 @@ struct Room: Sendable {
             try changeRole(other, to: .participant)
         case .audience(let other): try changeRole(other, to: .viewer)
         case .remove(let other): _ = try index(other)
-        case .admit, .refuse, .end: break
+        case .admit, .refuse, .refuseAddress, .end: break
         }
         return []
     }

@@ -12,7 +12,7 @@ final class RoomService: Sendable {
     private let configuration: ConferenceConfiguration
     private let media: MediaThreads
     private let layouts: LayoutLibrary
-    private let control: ControlThread
+    let control: ControlThread
     private let statistics: ServerStatistics
     private let recordings: RecordingControl
     private let hls: HLSControl
@@ -88,14 +88,14 @@ final class RoomService: Sendable {
         if let preset = configuration.rooms.presets.change(for: id) { try base.apply(preset) }
         let settings = try state.settings.settings(on: base) { layouts[$0] != nil }
         let now = MonotonicClock.now()
-        let made = try registry.room(id, for: JoinClient()) {
+        let made = try registry.room(id, for: .administrator) {
             var known = state
             if isStale { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
             let room = Room(
                 known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
             events.publish(isStale ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
-                RoomSlot(known, room: room, engine: makeEngine(of: room), isStale: isStale), client: JoinClient(),
+                RoomSlot(known, room: room, engine: makeEngine(of: room), isStale: isStale), client: .administrator,
                 watch: watch)
         }
         if made.isNew { watch.changed(id) }
@@ -114,7 +114,7 @@ final class RoomService: Sendable {
             registry.remove(room, seats: slot.room.members.map(\.id) + slot.screens.keys)
             for screen in slot.screens.values { control.post { screen.ended() } }
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
-            for waiter in slot.waiters.values { endWait(waiter, .ended(reason)) }
+            for (wait, waiter) in slot.waiters { endWait(wait, id, waiter, .ended(reason)) }
         }
         guard let last else { return }
         log.roomEnded(id, reason, participants: last.room.members.count)
@@ -126,6 +126,13 @@ final class RoomService: Sendable {
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
         watch.ended(id, reason)
+    }
+
+    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now.
+    func endDisplaced(_ id: String) {
+        guard let room = registry[id], registry.mayEndDisplaced(room) else { return }
+        log.displaced(room: id)
+        end(id, reason: .roomEnded)
     }
 
     // MARK: - Changing
@@ -192,11 +199,12 @@ final class RoomService: Sendable {
 
     /// Tells clients that their waits have ended, which the room's list has forgotten.
     func endWaits(_ ids: [String], _ end: WaitingEnd, _ slot: inout RoomSlot) {
-        for id in ids { slot.waiters.removeValue(forKey: id).map { endWait($0, end) } }
+        let room = slot.room.id
+        for id in ids { slot.waiters.removeValue(forKey: id).map { endWait(id, room, $0, end) } }
     }
 
-    private func endWait(_ waiter: RoomSlot.Waiter, _ end: WaitingEnd) {
-        registry.releaseWait(of: waiter.client)
+    private func endWait(_ id: String, _ room: String, _ waiter: RoomSlot.Waiter, _ end: WaitingEnd) {
+        registry.releaseWait(Capacity.Wait(id: id, room: room))
         control.post { waiter.decided(end) }
     }
 

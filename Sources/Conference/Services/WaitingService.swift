@@ -14,16 +14,18 @@ final class WaitingService: Sendable {
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
         let id = RandomToken.make(12)
-        try rooms.registry.reserveWait(for: request.client)
+        let wait = Capacity.Wait(id: id, room: request.room)
+        try rooms.registry.reserveWait(wait, for: request.client)
         do throws(ConferenceError) {
             while true {
                 let (room, isNew) = try rooms.room(
                     request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
                 do throws(ConferenceError) {
                     let begun: Void? = try rooms.change(room) { slot throws(ConferenceError) in
-                        slot.waiters[id] = RoomSlot.Waiter(client: request.client, decided: decided)
-                        if try !slot.room.wait(request, id: id, at: MonotonicClock.now()) {
-                            rooms.endWaits([id], .admitted, &slot)
+                        slot.waiters[id] = RoomSlot.Waiter(decided: decided)
+                        switch try slot.room.wait(request, id: id, at: MonotonicClock.now()) {
+                        case .waits(let displaced): rooms.endWaits([displaced].compactMap { $0 }, .timeout, &slot)
+                        case .mayJoin: rooms.endWaits([id], .admitted, &slot)
                         }
                     }
                     // nil: the room has just ended. The next turn finds or creates another one of that name.
@@ -34,7 +36,7 @@ final class WaitingService: Sendable {
                 }
             }
         } catch {
-            rooms.registry.releaseWait(of: request.client)
+            rooms.registry.releaseWait(wait)
             throw error
         }
     }
@@ -44,6 +46,19 @@ final class WaitingService: Sendable {
         _ = try? rooms.change(room) { slot throws(ConferenceError) in
             rooms.endWaits(slot.room.endWaits(id, at: MonotonicClock.now()), .left, &slot)
         }
+    }
+
+    /// Ends a wait that has lost its place to a newcomer's.
+    func displace(_ id: String, _ room: String) {
+        _ = try? rooms.change(room) { slot throws(ConferenceError) in
+            rooms.endWaits(slot.room.endWaits(id, at: MonotonicClock.now()), .timeout, &slot)
+        }
+    }
+
+    /// Refuses everybody who waits at the address of one of them, and whoever asks from there for a while.
+    func refuseAddress(of person: String, in slot: inout RoomSlot) throws(ConferenceError) {
+        let ids = try slot.room.refuseAddress(of: person, at: MonotonicClock.now())
+        rooms.endWaits(ids, .refused, &slot)
     }
 
     /// Lets in or refuses one who waits, or everyone, for a moderator.

@@ -247,6 +247,15 @@ enum OpenAPI {
                 ], "name": ["type": "string", "description": "Of the participant."],
                 "loop": ["type": "boolean", "description": "Whether a source with an end starts again there."],
             ], required: ["url", "name"]),
+        "WaitingPerson": Schema.object(["id": Schema.string, "name": Schema.string], required: ["id", "name"]),
+        "WaitingDecision": Schema.object(
+            [
+                "decision": [
+                    "type": "string", "enum": .array(WaitingDecision.allCases.map { .string($0.rawValue) }),
+                    "description":
+                        "refuseAddress refuses all who wait at the network address of this one (of IPv6 its /48), and for ten minutes whoever asks from there.",
+                ]
+            ], required: ["decision"]),
         "ParticipantChange": Schema.object([
             "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
             "volume": [

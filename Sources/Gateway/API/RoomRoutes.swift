@@ -75,6 +75,7 @@ extension RouteTable {
                 return .bytes(try await conference.snapshot(try asked.room(), view: view), type: "image/png")
             })
         addParticipants(conference)
+        addWaiting(conference)
     }
 
     private mutating func addParticipants(_ conference: any ConferenceService) {

@@ -112,7 +112,7 @@ function showWaiting(call) {
       return made;
     };
     return element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }),
-      button('host.admit', 'admit'), button('host.refuse', 'refuse'));
+      button('host.admit', 'admit'), button('host.refuse', 'refuse'), button('host.refuseAddress', 'refuseAddress'));
   }));
 }
 

@@ -19,6 +19,8 @@ protocol ConferenceService: Sendable {
         -> ParticipantInfo
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
+    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson]
+    func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
 
     func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo

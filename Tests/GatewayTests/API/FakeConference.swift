@@ -109,6 +109,13 @@ final class FakeConference: ConferenceService {
     }
 
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
+    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
+        [WaitingPerson(id: "w1", name: "Dee")]
+    }
+    func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError) {
+        if person != "w1" { throw .participantNotFound(person) }
+        note("\(decision.rawValue) \(person)")
+    }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         var statistics = ParticipantStatistics()
         statistics.milestones = state.withLock { $0.milestones }
