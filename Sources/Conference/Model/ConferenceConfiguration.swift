@@ -150,6 +150,10 @@ package struct ConferenceConfiguration: Sendable {
         /// Seats whose peer has not connected yet.
         package var halfOpen = 200
         package var halfOpenPerAddress = 40
+        /// How long a seat without a media connection stays, whatever its signalling does.
+        package var seatWithoutMedia = Room.seatWithoutMedia
+        /// The time from the two descriptions to the client's first valid connectivity check.
+        package var firstCheck = Duration.seconds(5)
         /// Those who wait to be let into rooms (`RoomSettings.admit`).
         package var waiting = 500
         package var waitingPerAddress = 30

@@ -319,13 +319,15 @@ struct Room: Sendable {
     }
 
     /// The members whose seats have expired.
-    func expired(at now: Instant) -> [String] {
+    ///
+    /// - Parameter limit: how long a seat stays without a media connection.
+    func expired(at now: Instant, withoutMedia limit: Duration = seatWithoutMedia) -> [String] {
         members.filter { member in
             if let lost = member.signallingLostAt, now - lost >= Room.seatRetention { return true }
             guard !member.isInput, let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else {
                 return false
             }
-            if now - silent >= Room.seatWithoutMedia { return true }
+            if now - silent >= limit { return true }
             return member.signallingLostAt != nil || !member.hasSignalling || member.endsWithMedia
         }.map(\.id)
     }

@@ -7,8 +7,6 @@ final class RoomRegistry: Sendable {
     /// The time in which a peer must connect after its offer: ICE and DTLS take less than 5 s on the worst link that
     /// still carries a call, and trickled relay candidates some more.
     static let connectingLimit = Duration.seconds(20)
-    /// The time from the two descriptions to the client's first valid connectivity check.
-    static let checkLimit = Duration.seconds(5)
 
     private struct State {
         var rooms: [String: HostedRoom] = [:]
@@ -54,10 +52,14 @@ final class RoomRegistry: Sendable {
     }
 
     private let state: Guarded<State>
+    private let firstCheck: Duration
     /// Ends what has lost its place, later and elsewhere: rooms' locks may be held.
     private let displaced = Guarded<(@Sendable (Capacity.Displaced) -> Void)?>(nil)
 
-    init(_ limits: ConferenceConfiguration.Limits) { state = Guarded(State(capacity: Capacity(limits))) }
+    init(_ limits: ConferenceConfiguration.Limits) {
+        state = Guarded(State(capacity: Capacity(limits)))
+        firstCheck = limits.firstCheck
+    }
 
     /// Sets what ends the displaced. Before this nobody is displaced, since nobody has a place.
     func onDisplaced(_ body: @escaping @Sendable (Capacity.Displaced) -> Void) { displaced.withLock { $0 = body } }
@@ -191,7 +193,7 @@ final class RoomRegistry: Sendable {
             let client = seat.wasUsed ? seat.client.inside : seat.client
             let other = try state.capacity.claimHalfOpen(id, for: client, at: now)
             state.seats[id]?.halfOpenSince = now
-            state.seats[id]?.nextLook = now + Self.checkLimit
+            state.seats[id]?.nextLook = now + firstCheck
             return (true, other)
         }
         end(other)

@@ -383,7 +383,9 @@ final class SeatService: Sendable {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {
             let isOver = room.read { slot in
-                expired += slot.room.expired(at: now) + slot.room.expiredScreenPeers(at: now)
+                expired +=
+                    slot.room.expired(at: now, withoutMedia: configuration.limits.seatWithoutMedia)
+                    + slot.room.expiredScreenPeers(at: now)
                 if isAbandoned(slot, at: now) { abandoned.append(room.id) }
                 return slot.remembersMeeting && isEmpty(slot, at: now)
             }
@@ -434,7 +436,7 @@ final class SeatService: Sendable {
         guard let seat = host.seat(id), !seat.isConnected, !seat.peer.hasValidCheck,
             let described = seat.peer.milestones.described
         else { return false }
-        return now - described >= RoomRegistry.checkLimit
+        return now - described >= configuration.limits.firstCheck
     }
 
     /// Ends what has lost its place to a newcomer.

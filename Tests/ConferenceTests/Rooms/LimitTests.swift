@@ -104,7 +104,7 @@ struct LimitTests {
 
     @Test("a seat without a media connection ends after a minute, whatever its signalling does")
     func silentSeats() async throws {
-        try await withConference { conference in
+        try await withConference({ $0.limits.seatWithoutMedia = .seconds(60) }) { conference in
             let seat = try join(conference, "r", address: 1)
             let listener = try join(conference, "r", address: 1, kind: .viewer)
             conference.seats.mediaChanged(listener.id, true, since: MonotonicClock.now())
@@ -118,9 +118,9 @@ struct LimitTests {
         }
     }
 
-    @Test("a peer of which no valid check comes within five seconds of its offer ends; one of which it came has 20")
+    @Test("of a peer that is not connected a valid check has come in time, or it lacks one")
     func checks() async throws {
-        try await withConference { conference in
+        try await withConference({ $0.limits.firstCheck = .seconds(600) }) { conference in
             let (silent, checking) = (
                 try join(conference, "r", address: 1, hasSignalling: false),
                 try join(conference, "r", address: 2, hasSignalling: false)
@@ -130,9 +130,6 @@ struct LimitTests {
             _ = try await silent.offer(offers[0])
             try await clients[1].call { try await checking.offer($0) }
             #expect(await eventually { clients[1].seen.isConnected && self.current(conference, "half_open") == 1 })
-            let later = MonotonicClock.now() + .seconds(4)
-            conference.seats.expire(at: later)
-            #expect(silent.info != nil)
             // The peer's own clock is the loop's, so time passes for it.
             let host = try #require(conference.media.peers.host(of: silent.id))
             #expect(
@@ -141,13 +138,34 @@ struct LimitTests {
                 } == false)
             #expect(
                 try await conference.media.peers.result(on: host) { host, now in
-                    .success(conference.seats.lacksCheck(silent.id, host, at: now + .seconds(6)))
+                    .success(conference.seats.lacksCheck(silent.id, host, at: now + .seconds(601)))
                 })
             let other = try #require(conference.media.peers.host(of: checking.id))
             #expect(
                 try await conference.media.peers.result(on: other) { host, now in
-                    .success(!conference.seats.lacksCheck(checking.id, host, at: now + .seconds(6)))
+                    .success(!conference.seats.lacksCheck(checking.id, host, at: now + .seconds(601)))
                 })
+            #expect(conference.registry.unchecked(at: MonotonicClock.now()) == [])
+            #expect(conference.registry.unchecked(at: MonotonicClock.now() + .seconds(601)) == [silent.id])
+            for client in clients { client.stop() }
+        }
+    }
+
+    @Test("a peer of which no check comes ends with its seat, and makes room for a newcomer's")
+    func unchecked() async throws {
+        try await withConference({ ($0.limits.firstCheck, $0.limits.halfOpen) = (.milliseconds(1), 2) }) { conference in
+            let clients = try (0..<3).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
+            let offers = await [clients[0], clients[1], clients[2]].asyncMap {
+                await $0.onLoop { $0.makeOffer(at: $1) }
+            }
+            let silent = try join(conference, "r", address: 1, hasSignalling: false)
+            let keeps = try join(conference, "r", address: 2)
+            _ = try await silent.offer(offers[0])
+            _ = try await keeps.offer(offers[1])
+            #expect(await eventually { silent.info == nil && self.current(conference, "half_open") == 0 })
+            #expect(keeps.info != nil, "it has signalling, and may offer again")
+            let newcomer = try join(conference, "r", address: 3)
+            _ = try await newcomer.offer(offers[2])
             for client in clients { client.stop() }
         }
     }
