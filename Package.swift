@@ -177,7 +177,9 @@ let package = Package(
             name: "StreamingTests", dependencies: ["TestSupport", "Basics", "Codecs", "Streaming"],
             swiftSettings: strict),
         .testTarget(
-            name: "InputsTests", dependencies: ["Basics", "Codecs", "Streaming", "Inputs"], swiftSettings: strict),
+            name: "InputsTests", dependencies: ["TestSupport", "Basics", "Threads", "Codecs", "Streaming", "Inputs"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: strict),
         .testTarget(
             name: "RoomMediaTests",
             dependencies: ["TestSupport", "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia"],

@@ -103,6 +103,7 @@ package final class MediaDemuxer {
         context.pointee.max_streams = maxStreams
         context.pointee.probesize = probeBytes
         av_opt_set(context, "format_whitelist", formats, 0)
+        av_opt_set(context, "codec_whitelist", InputCodecs.whitelist, 0)
 
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
