@@ -8,9 +8,10 @@ import Threads
 
 @Suite struct InputCodecsTests {
     private func open(_ name: String) throws -> MediaDemuxer {
-        let opener = InputOpener(
-            policy: InputPolicy(schemes: ["file"], hosts: [], directory: Media.folder), maxPixels: 1920 * 1088)
-        return try opener.open(.file(name), ReadInterrupt { MonotonicClock.now() })
+        let file = try FileSource(name, below: Media.folder)
+        return try MediaDemuxer(
+            .bytes(file, name: name), formats: InputOpener.formats, maxPixels: 1920 * 1088,
+            interrupt: ReadInterrupt { MonotonicClock.now() })
     }
 
     @Test func `there is a file of each kind`() {
