@@ -180,7 +180,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "InputsTests",
-            dependencies: ["TestSupport", "Basics", "Threads", "CSandbox", "Codecs", "Streaming", "Inputs"],
+            dependencies: ["Basics", "Threads", "CSandbox", "Codecs", "Streaming", "Inputs"],
             resources: [.copy("Fixtures")],
             swiftSettings: strict),
         .testTarget(
