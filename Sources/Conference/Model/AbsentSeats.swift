@@ -16,13 +16,12 @@ struct AbsentSeats: Hashable, Sendable {
 
     init() {}
 
-    /// Of a room that comes from another server: everyone is expected until `limit`; nil: nobody is, and tickets are good
-    /// all the same.
-    init(_ state: RoomState, until limit: Instant?) {
+    /// Of a room that comes from another server: everyone is expected until `limit`.
+    init(_ state: RoomState, until limit: Instant) {
         seats = Array(state.seats.prefix(Self.limit))
         for index in seats.indices { seats[index].order = index }
         gone = Array(state.gone.suffix(Self.limit))
-        expected = limit == nil ? [] : Set(seats.map(\.id))
+        expected = Set(seats.map(\.id))
         expectedUntil = expected.isEmpty ? nil : limit
     }
 

@@ -52,8 +52,8 @@ struct Room: Sendable {
 
     /// A room as it comes from another server, before anyone is back.
     ///
-    /// - Parameter limit: until when everyone is expected back; nil: nobody is.
-    init(_ state: RoomState, settings: RoomSettings, expectedUntil limit: Instant?, at now: Instant) {
+    /// - Parameter limit: until when everyone is expected back.
+    init(_ state: RoomState, settings: RoomSettings, expectedUntil limit: Instant, at now: Instant) {
         self.init(id: state.room, settings: settings, createdAt: state.createdAt, at: now)
         meetingID = state.meeting
         keepsSeats = true

@@ -92,9 +92,9 @@ final class RoomService: Sendable {
         let made = try registry.room(id, for: JoinClient()) {
             var known = state
             if worth == .settings { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            // Moderators are expected in any case: else a stranger would become the moderator of a waiting room.
             let room = Room(
-                known, settings: settings,
-                expectedUntil: worth == .everything ? now + configuration.rooms.emptyTimeout : nil, at: now)
+                known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
             events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
                 RoomSlot(known, room: room, engine: makeEngine(of: room), worth: worth), client: JoinClient(),
