@@ -1,6 +1,7 @@
 import Basics
 import FoundationEssentials
 import Mixing
+import Recording
 import RoomMedia
 import Threads
 
@@ -82,18 +83,19 @@ final class RoomService: Sendable {
         guard Names.isRoom(id) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         if registry.isDraining { throw .draining }
         if media.overload.refusesRooms { throw .overloaded }
-        let isStale = state.isStale(at: date)
-        if isStale, !state.isReserved, configuration.rooms.create == .onJoin { return false }
         var base = configuration.rooms.settings
         if let preset = configuration.rooms.presets.change(for: id) { try base.apply(preset) }
         let settings = try state.settings.settings(on: base) { layouts[$0] != nil }
+        let worth = state.worth(settings, isReserved: configuration.rooms.create == .api, at: date)
+        if worth == .nothing { return false }
         let now = MonotonicClock.now()
         let made = try registry.room(id, for: .administrator) {
             var known = state
-            if isStale { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            if worth == .settings { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            // Moderators are expected in any case: else a stranger would become the moderator of a waiting room.
             let room = Room(
                 known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
-            events.publish(isStale ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
+            events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
                 RoomSlot(known, room: room, engine: makeEngine(of: room), isStale: isStale), client: .administrator,
                 watch: watch)
@@ -121,7 +123,7 @@ final class RoomService: Sendable {
         for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
         last.hls?.end()
-        for recording in last.running { recordings.finish(recording) }
+        for recording in last.running { recordings.finish(recording, by: reason == .moved ? .moved : .room) }
         for stream in last.streams.running { stream.finish() }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())

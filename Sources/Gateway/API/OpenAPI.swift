@@ -330,6 +330,11 @@ enum OpenAPI {
                 "id": Schema.string, "room": Schema.string,
                 "file": ["type": "string", "description": "The file's name."],
                 "state": Schema.choice(RecordingInfo.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
+                "endedAt": Schema.date.with("description", "When its last frame was taken; missing while it runs."),
+                "endedBy": Schema.choice(RecordingEnd.allCases.map(\.rawValue)).with(
+                    "description",
+                    "`stopped` while the room went on; `room`: its end; `moved`: the next part is of another node; `lost`: a crash."
+                ),
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer,
                 "parts": ["type": "integer", "description": "The number of files, where there are several."],
                 "files": [

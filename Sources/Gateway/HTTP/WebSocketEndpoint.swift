@@ -29,10 +29,17 @@ struct WebSocketEndpoint: Sendable {
     var isRawTCP = false
     /// Which node of a cluster serves a connection.
     var placement = SocketPlacement.here
+    /// Checks who wants into a room before it is placed.
+    var entry: Entry = { _, _, _, _ throws(Refusal) in }
     /// The text frame that tells a client that no node takes it now; without it the connection closes with 1013.
     var refusal: @Sendable (Refusal) -> ByteBuffer? = { _ in nil }
     /// Serves a connection and returns when it has ended.
     var serve: @Sendable (WebSocketConnection) async -> Void
+
+    typealias Entry =
+        @Sendable (
+            _ door: FrontDoor, _ uri: String, _ message: WebSocketConnection.Message, _ room: String
+        ) throws(Refusal) -> Void
 
     /// - Parameter path: still percent-encoded, without the query.
     func takes(path: some StringProtocol) -> Bool {

@@ -36,6 +36,9 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
             WebSocketEndpoint(
                 pattern: .room, maxMessageBytes: limits.messageBytes, outsideLimit: Self.outsideLimit,
                 placement: .byPath { [defaultRoom] in WebRTCDemoTarget(uri: $0, defaultRoom: defaultRoom).room },
+                entry: { [defaultRoom] door, uri, _, room throws(Refusal) in
+                    try door.check(room, token: WebRTCDemoTarget(uri: uri, defaultRoom: defaultRoom).token)
+                },
                 serve: { [weak self] in await self?.serve($0) })
         ]
     }

@@ -171,7 +171,8 @@ def node(folder, etcd, number, **more):
     internal = free_port()
     text = etcd.local(text)
     for old, new in [
-        ("/etc/tessera/ca.crt", str(etcd.authority)), ("/etc/tessera/node.", f"{etcd.folder}/ca/n{number}."), ("node: n1", f"node: n{number}"),
+        ("/run/credentials/tessera.service/ca.crt", str(etcd.authority)),
+        ("/run/credentials/tessera.service/node.", f"{etcd.folder}/ca/n{number}."), ("node: n1", f"node: n{number}"),
         ("listen: 0.0.0.0:8081", f"listen: 127.0.0.{number}:{internal}"), ("advertise: 127.0.0.1:8081", f"advertise: 127.0.0.{number}:{internal}"),
     ]:
         assert old in text, (old, text)
