@@ -97,7 +97,7 @@ final class RoomService: Sendable {
                 known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
             events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
-                RoomSlot(known, room: room, engine: makeEngine(of: room), isStale: isStale), client: .administrator,
+                RoomSlot(known, room: room, engine: makeEngine(of: room), worth: worth), client: .administrator,
                 watch: watch)
         }
         if made.isNew { watch.changed(id) }
