@@ -23,7 +23,7 @@ struct SocketIOAccountRoutes: Sendable {
     /// What a login leaves with the client, by which its further requests prove it: the apps send no token with them,
     /// and both keep cookies. The Android app keeps those only that say for how long. `SameSite` keeps it out of what
     /// pages of other sites ask for.
-    private static let cookie = "tessera_socketio"
+    private static let cookie = "flsocketim"
     private static let cookieLife = 30 * 86_400
 
     /// A name and a password, or a token of the server.

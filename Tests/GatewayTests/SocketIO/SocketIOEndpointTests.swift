@@ -328,7 +328,8 @@ import Testing
         let own = try await poll(host, stranger)
         #expect(own.contains { $0.hasPrefix("431[{") && $0.contains(#""from_user":"alice1""#) })
         #expect(!own.contains { $0.hasPrefix("421[") })
-        let told = try await wait(host, bobby, for: "private")
+        // Behind the acknowledgement of her own message.
+        let told = try await wait(host, bobby, for: "alice1_")
         #expect(!told.contains(#""from_user":"alice1""#) && told.contains(#""from_user":"alice1_"#))
         // Whoever answers that name reaches the stranger, who knows itself as alice1.
         let name = try #require(told.firstMatch(of: #/"from_user":"(alice1_[0-9a-f]{8}_)"/#)?.1)
@@ -405,7 +406,7 @@ import Testing
         let token = try token("alice", room: "*")
         let answer = try await host().ask(.post, "/mobileLogin", body: "userName=alice&password=\(token)")
         let cookie = try #require(answer.headers[.setCookie])
-        for part in ["tessera_socketio=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+        for part in ["flsocketim=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
             #expect(cookie.contains(part))
         }
         #expect(!cookie.contains("Secure"), "over plain HTTP the apps would lose it")

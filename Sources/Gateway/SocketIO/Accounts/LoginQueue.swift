@@ -38,10 +38,13 @@ struct LoginQueue<Job> {
             jobs[lane, default: []].append(waiting)
         }
 
-        /// The first of the next lane, which then is the last in turn.
-        mutating func next() -> Waiting? {
-            guard !order.isEmpty else { return nil }
-            let lane = order.removeFirst()
+        /// The first of the lane that was served longest ago: one that comes for the first time does not wait for those
+        /// who come again and again.
+        mutating func next(_ served: inout [IPAddress: Int], _ turn: Int) -> Waiting? {
+            let places = order.indices.min { (served[order[$0]] ?? 0, $0) < (served[order[$1]] ?? 0, $1) }
+            guard let places else { return nil }
+            let lane = order.remove(at: places)
+            served[lane] = turn
             guard var own = jobs[lane], !own.isEmpty else { return nil }
             let first = own.removeFirst()
             jobs[lane] = own.isEmpty ? nil : own
@@ -64,6 +67,9 @@ struct LoginQueue<Job> {
     private var known = Lanes()
     private var others = Lanes()
     private var turn = 0
+    /// The last turns of addresses, of which so many are remembered.
+    private var served: [IPAddress: Int] = [:]
+    private static var mostServed: Int { 4096 }
     private(set) var count = 0
 
     private static func lane(_ address: IPAddress?) -> IPAddress {
@@ -106,8 +112,12 @@ struct LoginQueue<Job> {
         if count == 0 { return nil }
         var late: [Job] = []
         while count > 0 {
-            turn = (turn + 1) % Self.turns
-            let first = turn == 0 ? others.next() ?? known.next() : known.next() ?? others.next()
+            turn += 1
+            if served.count > Self.mostServed { served = served.filter { turn - $0.value < Self.mostServed / 2 } }
+            let first =
+                turn % Self.turns == 0
+                ? others.next(&served, turn) ?? known.next(&served, turn)
+                : known.next(&served, turn) ?? others.next(&served, turn)
             guard let first else { break }
             count -= 1
             if now - first.since < Self.patience { return (first.job, late) }
