@@ -269,7 +269,8 @@ struct Room: Sendable {
             waiting.admitAtOnce(id, at: now)
             return false
         }
-        try waiting.add(WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest", wasRemoved: request.wasRemoved), at: now)
+        try waiting.add(
+            WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest", wasRemoved: request.wasRemoved), at: now)
         noteEmptiness(at: now)
         return true
     }

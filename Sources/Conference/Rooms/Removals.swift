@@ -59,7 +59,9 @@ struct Removals: Sendable {
         var standing = Standing.free
         entries.removeAll { $0.room == room && ($0.meeting == nil || $0.meeting != meeting) && $0.until <= now }
         for place in entries.indices where entries[place].room == room {
-            let (entry, isOfMeeting) = (entries[place], entries[place].meeting != nil && entries[place].meeting == meeting)
+            let (entry, isOfMeeting) = (
+                entries[place], entries[place].meeting != nil && entries[place].meeting == meeting
+            )
             if let device = client.device, entry.client.device?.matches(device) == true {
                 if device.isRefused {
                     entries[place].until = now + Self.stay

@@ -102,7 +102,8 @@ final class RoomRegistry: Sendable {
         switch standing {
         case .free: break
         case .asks: request.wasRemoved = true
-        case .staysOutside: throw .forbidden("This client was removed from the room: start the app again to ask to be let in.")
+        case .staysOutside:
+            throw .forbidden("This client was removed from the room: start the app again to ask to be let in.")
         }
         return request
     }

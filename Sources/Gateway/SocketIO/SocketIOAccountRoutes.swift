@@ -85,7 +85,8 @@ struct SocketIOAccountRoutes: Sendable {
                 .post, "/uploadFiles", .endpoint,
                 RouteDescription(
                     tag: "doors",
-                    summary: "Stores a picture of a client with a session for a minute, or longer if its chat names it: "
+                    summary:
+                        "Stores a picture of a client with a session for a minute, or longer if its chat names it: "
                         + "the field `image` of a form",
                     parameters: [.query("auth_token", "Who uploads, where the login's cookie is missing.")],
                     body: ("multipart/form-data", Schema.object(["image": Schema.string], required: ["image"])),
@@ -174,7 +175,8 @@ struct SocketIOAccountRoutes: Sendable {
         for field in asked.headers[values: .cookie] {
             for pair in field.split(separator: ";") {
                 let parts = pair.split(separator: "=", maxSplits: 1).map { $0.drop { $0 == " " } }
-                if parts.count == 2, parts[0] == Self.cookie, let identity = await login.identity(ofToken: String(parts[1]))
+                if parts.count == 2, parts[0] == Self.cookie,
+                    let identity = await login.identity(ofToken: String(parts[1]))
                 {
                     return identity
                 }

@@ -46,7 +46,8 @@ final class SocketIOChat: Sendable {
         }
         if let reason { tell(client, reason, as: message.to) }
         // The client knows itself by its own name, whatever mark it has for others.
-        let known = client.identity.own == client.user ? message : message.sent(from: client.identity.own, to: message.to)
+        let known =
+            client.identity.own == client.user ? message : message.sent(from: client.identity.own, to: message.to)
         sessions.acknowledge(id, known.acknowledgement, to: client)
     }
 

@@ -49,7 +49,8 @@ struct PictureShareTests {
         #expect(isThere(friend) && folder.bytes == (2 * tenth + 1) * PictureFolder.block)
     }
 
-    @Test("where all exceed the quota, the address that has most gives way, however many there are", arguments: [5, 60])
+    @Test(
+        "where all exceed the quota, the address that has most gives way, however many there are", arguments: [5, 60])
     func strangers(addresses: Int) throws {
         var folder = folder(blocks: 8192)
         var friends: [String] = []

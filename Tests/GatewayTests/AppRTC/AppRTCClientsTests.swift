@@ -20,7 +20,8 @@ import Threads
         for client in made {
             #expect(Base64URL.decode(client.id)?.count == 16 && Base64URL.decode(client.key)?.count == 16)
             // The room server's rule for ids, which the apps' URLs rely on.
-            #expect(client.id.utf8.allSatisfy { Character(UnicodeScalar($0)).isLetter || "0123456789-_".utf8.contains($0) })
+            #expect(
+                client.id.utf8.allSatisfy { Character(UnicodeScalar($0)).isLetter || "0123456789-_".utf8.contains($0) })
         }
     }
 
@@ -84,7 +85,9 @@ import Threads
 
     @Test func `without a seat the answer comes at the limit`() async {
         let sleep = Sleep()
-        let waits = AppRTCSeatWaits { _ in await withCheckedContinuation { done in sleep.sleepers.withLock { $0.append(done) } } }
+        let waits = AppRTCSeatWaits { _ in
+            await withCheckedContinuation { done in sleep.sleepers.withLock { $0.append(done) } }
+        }
         async let seat = waits.seat(at: home) { nil }
         #expect(await eventually { sleep.sleepers.withLock { $0.count } == 1 })
         sleep.wake()

@@ -12,7 +12,9 @@ import Testing
     private let directory = NSTemporaryDirectory() + "accounts-\(UUID().uuidString)"
     private var file: AccountFile { AccountFile(directory: directory) }
 
-    private func accounts() -> Accounts { Accounts(file, cost: Self.cheap, logger: Logger(label: "test"), now: { .zero }) }
+    private func accounts() -> Accounts {
+        Accounts(file, cost: Self.cheap, logger: Logger(label: "test"), now: { .zero })
+    }
 
     /// Why a login is refused; nil: it is not.
     private func login(
@@ -152,8 +154,9 @@ import Testing
     }
 
     @Test func `accounts of earlier versions do not end`() throws {
-        let text = #"{"version":1,"accounts":[{"id":"1","name":"alice","createdAt":"2020-01-01T00:00:00Z","tokens":[],"# +
-            #""password":{"salt":"","key":"","cost":{"rounds":2,"blockSize":1,"parallelism":1}}}]}"#
+        let text =
+            #"{"version":1,"accounts":[{"id":"1","name":"alice","createdAt":"2020-01-01T00:00:00Z","tokens":[],"#
+            + #""password":{"salt":"","key":"","cost":{"rounds":2,"blockSize":1,"parallelism":1}}}]}"#
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
         let book = try decoder.decode(AccountBook.self, from: Data(text.utf8))

@@ -46,7 +46,9 @@ import Testing
 
     @Test func `a full queue takes from who has most, and from nobody for who would have as many`() {
         var queue = LoginQueue<String>()
-        for address in 0..<64 { for job in 0..<4 { _ = add("\(address).\(job)", UInt32(address), at: start, to: &queue) } }
+        for address in 0..<64 {
+            for job in 0..<4 { _ = add("\(address).\(job)", UInt32(address), at: start, to: &queue) }
+        }
         #expect(queue.count == LoginQueue<String>.total)
         let friend = add("friend", 1000, isKnown: true, at: start, to: &queue)
         #expect(friend.hasPrefix("displaced") && queue.count == LoginQueue<String>.total)

@@ -286,7 +286,8 @@ final class SocketIOSessions: Sendable {
             MetricSample("tessera_socketio_sessions", "Sessions of Socket.IO clients.", .gauge, Double(clients)),
             MetricSample("tessera_socketio_users", "Users with a Socket.IO session.", .gauge, Double(users)),
             MetricSample(
-                "tessera_socketio_file_bytes", "Bytes of texts and files that are being received or wait for their readers.",
+                "tessera_socketio_file_bytes",
+                "Bytes of texts and files that are being received or wait for their readers.",
                 .gauge, Double(budget.used)),
         ]
             + EngineSession.End.allCases.map { end in
