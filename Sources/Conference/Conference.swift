@@ -176,6 +176,7 @@ package final class Conference: Sendable {
         if statistics.startIfDue(.waiting, every: .seconds(1), at: now) { waiting.expire(at: now) }
         if statistics.startReleaseIfDue(at: now) { SystemMemory.release() }
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
+        if statistics.startIfDue(.pictures, every: .seconds(10), at: now) { chat.expirePictures(at: now) }
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
         moves.watch(at: now)
@@ -255,6 +256,7 @@ package final class Conference: Sendable {
     package func join(
         _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
+        let request = try registry.checkRemovals(request, at: MonotonicClock.now())
         let joined = try seats.join(request, events: events)
         avatars.take(request.avatar, for: joined.id, in: request.room)
         if joined.startsRecording {
@@ -273,7 +275,7 @@ package final class Conference: Sendable {
     package func wait(
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
-        try waiting.wait(for: request, decided)
+        try waiting.wait(for: try registry.checkRemovals(request, at: MonotonicClock.now()), decided)
     }
 
     /// Ends a wait whose client has gone.
@@ -469,10 +471,21 @@ package final class Conference: Sendable {
 
     // MARK: - Pictures of chats
 
-    /// Stores a picture that no room has yet: for endpoints with messages outside of rooms.
-    package func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
-        try await chat.pictures.store(bytes, try chat.pictures.place(for: bytes))
+    /// Stores a picture outside of rooms: for endpoints with messages from person to person.
+    ///
+    /// - Parameters:
+    ///   - address: the sender's, for whom it counts.
+    ///   - isSent: a message has it already; otherwise it is deleted within a minute unless `keepPicture` follows.
+    package func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture {
+        try await chat.pictures.store(
+            bytes, try chat.pictures.place(for: bytes), of: PictureOwner(address: address),
+            isSent ? .personal : .untilSent)
     }
+
+    /// A message has sent a picture that was stored without one.
+    package func keepPicture(_ id: String) { chat.pictures.keep(id) }
 
     /// The bytes of a stored picture.
     package func picture(_ id: String) async throws(ConferenceError) -> [UInt8] { try await chat.pictures.read(id) }

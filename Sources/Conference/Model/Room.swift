@@ -40,6 +40,8 @@ struct Room: Sendable {
     private var presentations = 0
     /// Names the meeting in tickets.
     var meetingID = RandomToken.make(16)
+    /// Somebody was removed from the meeting (`Removals`).
+    private(set) var hadRemoval = false
     /// Whether the seats of members that are gone are kept for their tickets.
     var keepsSeats = false
     private(set) var absent = AbsentSeats()
@@ -186,6 +188,7 @@ struct Room: Sendable {
 
     /// Decides what the ticket of a member is worth that leaves now.
     mutating func noteAbsence(of id: String, _ reason: LeaveReason) {
+        if reason == .removed { hadRemoval = true }
         guard keepsSeats, let member = member(id), member.isNative, !member.isInput else { return }
         switch reason {
         case .timeout, .failed, .moved, .draining, .replaced: absent.keep(RoomState.Seat(member))
@@ -203,6 +206,7 @@ struct Room: Sendable {
     /// Forgets who was in the meeting that is over.
     mutating func forgetSeats() {
         absent.clear()
+        hadRemoval = false
         meetingID = RandomToken.make(16)
     }
 
@@ -249,7 +253,9 @@ struct Room: Sendable {
     }
 
     private func mustWait(_ request: JoinRequest) -> Bool {
-        settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
+        // Whatever its role: a moderator too was removed by another one.
+        if request.wasRemoved { return !(request.admission.map(waiting.isAdmitted) ?? false) }
+        return settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
     }
 
     private func checkPlace(isViewer: Bool) throws(ConferenceError) {
@@ -266,7 +272,8 @@ struct Room: Sendable {
             waiting.admitAtOnce(id, at: now)
             return .mayJoin
         }
-        let person = WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest")
+        let person = WaitingPerson(
+            id: id, name: Names.shown(request.name) ?? "Guest", wasRemoved: request.wasRemoved)
         let displaced = try waiting.add(person, from: request.client.address, at: now)
         noteEmptiness(at: now)
         return .waits(displaced: displaced)

@@ -11,6 +11,8 @@ package enum Admission: String, Sendable, CaseIterable {
 package struct WaitingPerson: Hashable, Sendable {
     package var id: String
     package var name: String
+    /// The person, or another one of the same address, was removed from this meeting.
+    package var wasRemoved = false
 }
 
 /// What an administrator decides about one who waits.

@@ -17,6 +17,7 @@ final class RoomRegistry: Sendable {
         var screens: [String: String] = [:]
         var capacity: Capacity
         var refusals = Refusals()
+        var removals = Removals()
         var isDraining = false
 
         mutating func endHalfOpen(_ id: String, unused: Bool, at now: Instant) {
@@ -109,11 +110,46 @@ final class RoomRegistry: Sendable {
         state.withLock { state in
             guard state.rooms[room.id] === room else { return }
             let now = MonotonicClock.now()
+            for client in seats.compactMap({ state.seats[$0]?.client }) {
+                state.removals.roomEnded(room.id, with: client, at: now)
+            }
             for id in seats { state.removeSeat(id, at: now) }
             state.rooms[room.id] = nil
             state.usedSeats[room.id] = nil
             state.capacity.releaseRoom(room.id, at: now)
         }
+    }
+
+    // MARK: - Removals
+
+    /// A participant was removed from a meeting.
+    func noteRemoval(of id: String, from room: String, _ meeting: String, at now: Instant) {
+        state.withLock { state in
+            guard let client = state.seats[id]?.client else { return }
+            state.removals.remove(client, from: room, meeting, at: now)
+        }
+    }
+
+    /// A moderator lets a client in.
+    func liftRemovals(of client: JoinClient, in room: String) { state.withLock { $0.removals.lift(client, in: room) } }
+
+    /// The request with what a removal means for it.
+    ///
+    /// - Throws: where the client stays outside.
+    func checkRemovals(_ request: JoinRequest, at now: Instant) throws(ConferenceError) -> JoinRequest {
+        if request.ticket != nil || request.kind == .input { return request }
+        let meeting = self[request.room]?.read { $0.room.meetingID }
+        let standing = state.withLock {
+            $0.removals.standing(of: request.client, in: request.room, meeting: meeting, at: now)
+        }
+        var request = request
+        switch standing {
+        case .free: break
+        case .asks: request.wasRemoved = true
+        case .staysOutside:
+            throw .forbidden("This client was removed from the room: start the app again to ask to be let in.")
+        }
+        return request
     }
 
     // MARK: - The end

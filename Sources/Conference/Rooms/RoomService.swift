@@ -167,7 +167,10 @@ final class RoomService: Sendable {
             let old = slot.room
             let result = try body(&slot)
             if slot.room.settings.admit == .anyone, !slot.room.waiting.isEmpty {
-                endWaits(slot.room.admit(nil, at: MonotonicClock.now()), .admitted, &slot)
+                // Those who were removed wait for a moderator in every room.
+                for person in slot.room.waiting.people where !person.wasRemoved {
+                    endWaits(slot.room.admit(person.id, at: MonotonicClock.now()), .admitted, &slot)
+                }
             }
             endScreenPeers(&slot)
             endInputs(&slot)

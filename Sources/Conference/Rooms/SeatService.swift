@@ -302,6 +302,10 @@ final class SeatService: Sendable {
                 slot.limits[id] = nil
                 slot.engine.remove(id)
                 slot.room.noteAbsence(of: id, reason)
+                if reason == .removed, slot.room.member(id)?.isInput == false {
+                    registry.noteRemoval(
+                        of: id, from: slot.room.id, slot.room.meetingID, at: MonotonicClock.now())
+                }
                 return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
             } ?? nil
         guard let room else { return }

@@ -67,6 +67,11 @@ final class WaitingService: Sendable {
             throw .participantNotFound(person)
         }
         let now = MonotonicClock.now()
+        if decision == .admitted {
+            for (id, waiter) in slot.waiters where person == nil || id == person {
+                rooms.registry.liftRemovals(of: waiter.client, in: slot.room.id)
+            }
+        }
         let ids = decision == .admitted ? slot.room.admit(person, at: now) : slot.room.endWaits(person, at: now)
         rooms.endWaits(ids, decision, &slot)
     }

@@ -52,9 +52,8 @@ final class SocketIOCalls: Sendable {
         var type = JSONValue.integer(0)
         if case .integer? = argument["chat_type"] { type = argument["chat_type"] ?? type }
         let ring: JSONValue = ["from_user": .string(client.user), "room": .string(room), "chat_type": type]
-        for callee in callees where callee.identity.covers(room: room) {
-            sessions.emit("videoChat", ring, ack: callee.nextAck(), to: callee)
-        }
+        let rung = callees.filter { $0.identity.covers(room: room) }
+        if !sessions.emit("videoChat", ring, of: client, to: rung) { sessions.emit("cancelVideoChat", [:], to: client) }
     }
 
     /// `cancelVideoChat`: refuses or ends a call for all who take part. In a room only the client's own call ends.
@@ -139,6 +138,7 @@ final class SocketIOCalls: Sendable {
         // The apps cannot offer again within a call, so a seat whose media has ended has no use any more. A client that
         // polls and dies would keep it until its session ends, in 85 s.
         request.endsWithMedia = true
+        request.client.device = JoinClient.Device(["account \(client.identity.account)"])
         request.pin = client.read { $0.pin.flatMap { $0.room == room ? $0.text : nil } }
         do throws(Refusal) {
             // Its clients are all here, and so are the rooms of their calls.
@@ -230,14 +230,6 @@ extension SocketIOClient {
         change { state in
             defer { state.seat = nil }
             return state.seat
-        }
-    }
-
-    /// The next number for an event that the client acknowledges.
-    func nextAck() -> Int {
-        change { state in
-            state.ack += 1
-            return state.ack
         }
     }
 }

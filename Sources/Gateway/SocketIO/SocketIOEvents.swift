@@ -25,12 +25,42 @@ final class SocketIOEvents: Sendable {
     func handle(_ messages: [EnginePacket.Content], _ client: SocketIOClient) async {
         for message in messages {
             do {
-                let assembled = try client.change { state throws(SocketFault) in try state.assembler.take(message) }
-                if let assembled { await handle(assembled, client) }
+                if let assembled = try assemble(message, client) { await handle(assembled, client) }
             } catch {
-                return sessions.end(client, .malformed)
+                return sessions.end(client, error == .tooFast ? .tooFast : .malformed)
             }
         }
+    }
+
+    /// Takes a message. Of a text only the first bytes are read before the session's allowance is asked for it.
+    private func assemble(
+        _ message: EnginePacket.Content, _ client: SocketIOClient
+    ) throws(SocketFault) -> PacketAssembler.Assembled? {
+        guard case .text(let text) = message else {
+            if case .binary(let attachment) = message { sessions.makeRoom(for: attachment.count) }
+            return try client.change { state throws(SocketFault) in try state.assembler.take(message) }
+        }
+        let head = try SocketPacket.Head(parsing: text)
+        let isTaken = try client.change { state throws(SocketFault) in
+            switch head.kind {
+            case .ack, .binaryAck:
+                // Whether a client has a message means nothing here.
+                try state.assembler.skip(head)
+                return true
+            case .disconnect: return false
+            case .connect, .event, .error, .binaryEvent:
+                switch state.allowance.packet(bytes: text.utf8.count, at: MonotonicClock.now()) {
+                case .take: return false
+                case .ignore: try state.assembler.skip(head)
+                case .end: throw .tooFast
+                }
+                counts.withLock { $0.ignored += 1 }
+                return true
+            }
+        }
+        if isTaken { return nil }
+        if head.attachments > 0 { sessions.makeRoom(for: text.utf8.count) }
+        return try client.change { state throws(SocketFault) in try state.assembler.take(message) }
     }
 
     private func handle(_ assembled: PacketAssembler.Assembled, _ client: SocketIOClient) async {
@@ -44,7 +74,7 @@ final class SocketIOEvents: Sendable {
         if packet.kind == .disconnect { return sessions.end(client, .closed) }
         guard let (name, arguments) = packet.event else { return }
         let bytes = assembled.attachments.reduce(0) { $0 + $1.count }
-        let verdict = client.change { $0.allowance.event(bytes: bytes, at: MonotonicClock.now()) }
+        let verdict = client.change { $0.allowance.files(bytes: bytes, at: MonotonicClock.now()) }
         counts.withLock { verdict == .take ? ($0.taken += 1) : ($0.ignored += 1) }
         switch verdict {
         case .take: break

@@ -45,7 +45,10 @@ protocol ConferenceService: Sendable {
     func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
     func removeInput(_ id: String, from room: String) throws(ConferenceError)
 
-    func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
+    func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture
+    func keepPicture(_ id: String)
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
 

@@ -51,7 +51,9 @@ extension RoomAccess {
 }
 
 extension WaitingPerson {
-    var json: JSONValue { ["id": .string(id), "name": .string(name)] }
+    var json: JSONValue {
+        .object(["id": .string(id), "name": .string(name)], where: ["removed": wasRemoved ? true : nil])
+    }
 }
 
 extension ViewInfo {

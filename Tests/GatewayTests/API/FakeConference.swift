@@ -253,11 +253,14 @@ final class FakeConference: ConferenceService {
     /// The only picture; its file is the recording's.
     static let picture = "aaaaaaaaaaaaaaaaaaaaaaaaaa.gif"
 
-    func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
+    func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture {
         guard let format = ChatPicture.Format(bytes) else { throw .badPicture("no picture") }
-        note("store \(bytes.count)")
+        note("store \(bytes.count)\(isSent ? "" : " unsent")")
         return ChatPicture(id: Self.picture, type: format.type, bytes: bytes.count)
     }
+    func keepPicture(_ id: String) { note("keep \(id)") }
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8] {
         guard id == Self.picture else { throw .pictureNotFound }
         return Array("GIF89a".utf8)
@@ -370,7 +373,7 @@ final class FakeConference: ConferenceService {
         }
         func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture {
             conference.note("picture to \(other ?? "all")")
-            return try await conference.storePicture(bytes)
+            return try await conference.storePicture(bytes, from: nil, isSent: true)
         }
         func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
             conference.note("own avatar \(file?.count ?? 0)")

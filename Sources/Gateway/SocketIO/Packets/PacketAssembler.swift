@@ -14,6 +14,8 @@ struct PacketAssembler: Sendable {
     private let budget: ByteBudget
     private let address: IPAddress?
     private var open: Assembled?
+    /// The place of the open event's text.
+    private var text: ByteBudget.Share?
     /// Attachments of the open event that have come, and their bytes.
     private var count = 0
     private var bytes = 0
@@ -28,10 +30,14 @@ struct PacketAssembler: Sendable {
         self.address = address
     }
 
+    /// The bytes that the open event holds.
+    private(set) var heldBytes = 0
+
     /// Takes a message. Returns a packet that is complete with it.
     mutating func take(_ content: EnginePacket.Content) throws(SocketFault) -> Assembled? {
         switch content {
         case .text(let text): try take(text)
+        case .shared(let text): try take(text.text)
         case .binary(let attachment): try take(attachment)
         }
     }
@@ -40,9 +46,24 @@ struct PacketAssembler: Sendable {
         guard open == nil else { throw .unexpected }
         let packet = try SocketPacket(parsing: text)
         guard packet.attachments > 0 else { return Assembled(packet: packet) }
-        open = Assembled(packet: packet)
-        (count, bytes, isDropped) = (0, 0, false)
+        let share = budget.take(text.utf8.count, for: address)
+        begin(share == nil ? SocketPacket(packet.kind, attachments: packet.attachments) : packet)
+        if share == nil { isDropped = true } else { heldBytes = text.utf8.count }
+        self.text = share
         return nil
+    }
+
+    /// Leaves a packet out, with the attachments that it announces.
+    mutating func skip(_ head: SocketPacket.Head) throws(SocketFault) {
+        guard open == nil else { throw .unexpected }
+        guard head.attachments > 0 else { return }
+        begin(SocketPacket(head.kind, attachments: head.attachments))
+        isDropped = true
+    }
+
+    private mutating func begin(_ packet: SocketPacket) {
+        open = Assembled(packet: packet)
+        (count, bytes, heldBytes, isDropped) = (0, 0, 0, false)
     }
 
     private mutating func take(_ attachment: BinaryMessage) throws(SocketFault) -> Assembled? {
@@ -51,13 +72,17 @@ struct PacketAssembler: Sendable {
         bytes += attachment.count
         if !isDropped, bytes <= PacketAssembler.maxBytes, let share = budget.take(attachment.count, for: address) {
             assembled.attachments.append(attachment.holding(share))
+            heldBytes += attachment.count
         } else {
             isDropped = true
             assembled.attachments = []
+            heldBytes = 0
         }
         open = assembled
         guard count == assembled.packet.attachments else { return nil }
         open = nil
+        text = nil
+        heldBytes = 0
         return isDropped ? nil : assembled
     }
 }

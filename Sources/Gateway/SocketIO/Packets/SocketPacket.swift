@@ -29,19 +29,36 @@ struct SocketPacket: Sendable, Equatable {
     /// Chat messages of the iOS client nest three objects in the event's list.
     private static let limits = JSONOutline.Limits(depth: 12, values: 1000)
 
-    /// - Throws: for a text that is no packet, or beyond the limits.
-    init(parsing text: String) throws(SocketFault) {
-        var rest = text.utf8[...]
-        guard rest.count <= SocketPacket.maxBytes else { throw .tooLarge }
-        guard let first = rest.popFirst(), let kind = Kind(rawValue: first &- UInt8(ascii: "0")) else {
-            throw .malformed
+    /// What is in front of a packet's JSON, which costs next to nothing to read.
+    struct Head: Sendable, Equatable {
+        var kind: Kind
+        /// The number of binary messages that follow.
+        var attachments = 0
+
+        /// - Throws: for a text that is no packet, or beyond the limits.
+        init(parsing text: String) throws(SocketFault) {
+            var rest = text.utf8[...]
+            try self.init(&rest)
         }
-        self.kind = kind
-        if kind == .binaryEvent || kind == .binaryAck {
+
+        fileprivate init(_ rest: inout Substring.UTF8View) throws(SocketFault) {
+            guard rest.count <= SocketPacket.maxBytes else { throw .tooLarge }
+            guard let first = rest.popFirst(), let kind = Kind(rawValue: first &- UInt8(ascii: "0")) else {
+                throw .malformed
+            }
+            self.kind = kind
+            guard kind == .binaryEvent || kind == .binaryAck else { return }
             guard let count = SocketPacket.number(&rest), rest.popFirst() == UInt8(ascii: "-") else { throw .malformed }
             guard count <= SocketPacket.maxAttachments else { throw .tooManyAttachments }
             attachments = count
         }
+    }
+
+    /// - Throws: for a text that is no packet, or beyond the limits.
+    init(parsing text: String) throws(SocketFault) {
+        var rest = text.utf8[...]
+        let head = try Head(&rest)
+        (kind, attachments) = (head.kind, head.attachments)
         if rest.first == UInt8(ascii: "/") {
             let name = rest.prefix { $0 != UInt8(ascii: ",") }
             namespace = String(Substring(name))
@@ -94,4 +111,6 @@ enum SocketFault: Error, Equatable, Sendable {
     case tooManyAttachments
     /// A binary message that no event announced, or text where attachments are missing.
     case unexpected
+    /// Far more packets than a client sends.
+    case tooFast
 }
