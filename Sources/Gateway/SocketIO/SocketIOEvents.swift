@@ -46,12 +46,16 @@ final class SocketIOEvents: Sendable {
         let bytes = assembled.attachments.reduce(0) { $0 + $1.count }
         let verdict = client.change { $0.allowance.event(bytes: bytes, at: MonotonicClock.now()) }
         counts.withLock { verdict == .take ? ($0.taken += 1) : ($0.ignored += 1) }
+        let argument = arguments.first ?? .null
         switch verdict {
+        case .take where assembled.isCut:
+            return decline(
+                name, argument, packet.id, client,
+                "its file has more than 8 MiB, or the server holds too many files just now: try again.")
         case .take: break
-        case .ignore: return
+        case .ignore: return decline(name, argument, packet.id, client, "that was too much at once: wait a moment.")
         case .end: return sessions.end(client, .tooFast)
         }
-        let argument = arguments.first ?? .null
         switch name {
         case "chat": await chat.received(argument, assembled.attachments, packet.id, client)
         case "videoChat": calls.call(argument, packet.id, client)
@@ -61,6 +65,17 @@ final class SocketIOEvents: Sendable {
         case "__ice_candidate": calls.candidate(argument, client)
         case "closeRoom": calls.close(client)
         // The original server ignores what it does not know, too.
+        default: break
+        }
+    }
+
+    /// Answers an event that is not handled, where its app waits for the answer.
+    private func decline(_ name: String, _ argument: JSONValue, _ id: Int?, _ client: SocketIOClient, _ reason: String)
+    {
+        guard id != nil else { return }
+        switch name {
+        case "chat": chat.decline(argument, id, client, reason)
+        case "videoChat": calls.decline(id, client)
         default: break
         }
     }

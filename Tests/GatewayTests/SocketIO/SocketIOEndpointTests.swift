@@ -147,6 +147,44 @@ import Testing
         #expect(try await poll(host, alice).first?.hasPrefix("431[{") == true)
     }
 
+    /// FLSocketIM's Android app waits for the acknowledgement for ever, its iOS app for 20 s.
+    @Test(arguments: [
+        #"{"to_user":"bobby","bodies":{"type":"video","msg":"x"}}"#, #"{"to_user":"bobby","bodies":{"type":"img"}}"#,
+        #"{"to_user":"bobby","bodies":{"type":"loc","locationName":"\#(String(repeating: "n", count: 40_000))"}}"#,
+        #"{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(String(repeating: "t", count: 40_000))"}}"#,
+        #"{"to_user":"bobby"}"#, #"{"to_user":7,"bodies":{"type":"txt"}}"#, "{}", "7", "null", "[]",
+    ]) func `a message that goes nowhere is acknowledged, with a word`(message: String) async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await post(host, alice, #"425["chat",\#(message)]"#)
+        let told = try await poll(host, alice)
+        let acknowledgement = try #require(told.first { $0.hasPrefix("435[{") }, "\(told)")
+        #expect(acknowledgement.contains(#""msg_id":""#) && acknowledgement.contains(#""timestamp":"#))
+        // The apps read the path of a place in its acknowledgement.
+        #expect(
+            acknowledgement.contains(#""fileRemotePath":"""#) == (message.contains("loc") || message.contains("img")))
+        if message.contains("bobby") {
+            #expect(told.contains { $0.contains("This was not sent: ") && $0.contains(#""from_user":"bobby""#) })
+        }
+        _ = try await post(host, alice, #"426["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"next"}}]"#)
+        #expect(try await poll(host, bobby).allSatisfy { $0.contains("next") }, "nothing of it reached the other")
+    }
+
+    @Test func `beyond the rate messages and calls are acknowledged all the same`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        // Five calls at once, and one more.
+        for id in 1...6 { _ = try await post(host, alice, #"42\#(id)["videoChat",{"to_user":"nobody"}]"#) }
+        let told = try await poll(host, alice)
+        for id in 1...6 { #expect(told.contains { $0.hasPrefix(#"43\#(id)[""#) }, "\(told)") }
+        #expect(told.last?.hasPrefix(#"42["cancelVideoChat""#) == true, "and the last one's screen closes")
+        let body = String(repeating: "7:42[\"a\"]", count: 200)
+        _ = try await host.ask(.post, alice, body: body)
+        _ = try await post(host, alice, #"428["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#)
+        let refused = try await poll(host, alice)
+        #expect(refused.contains { $0.contains("too much at once") } && refused.contains { $0.hasPrefix("438[{") })
+    }
+
     @Test func `two polls at once close the session`() async throws {
         let host = await host()
         let alice = try await connect(host, "alice")

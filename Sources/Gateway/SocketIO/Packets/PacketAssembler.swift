@@ -6,6 +6,8 @@ struct PacketAssembler: Sendable {
     struct Assembled: Sendable, Equatable {
         var packet: SocketPacket
         var attachments: [BinaryMessage] = []
+        /// The attachments were too large, or found no place, and are not here.
+        var isCut = false
     }
 
     /// The most bytes of one event's attachments: a picture of the largest size.
@@ -17,7 +19,7 @@ struct PacketAssembler: Sendable {
     /// Attachments of the open event that have come, and their bytes.
     private var count = 0
     private var bytes = 0
-    /// The attachments of the open event are too large, or find no place: the event is dropped with the last of them.
+    /// The attachments of the open event are too large, or find no place: the event comes without them.
     private var isDropped = false
 
     /// - Parameters:
@@ -58,6 +60,7 @@ struct PacketAssembler: Sendable {
         open = assembled
         guard count == assembled.packet.attachments else { return nil }
         open = nil
-        return isDropped ? nil : assembled
+        assembled.isCut = isDropped
+        return assembled
     }
 }
