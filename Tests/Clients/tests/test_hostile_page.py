@@ -23,7 +23,7 @@ def state(server):
     """Everything that the page wants to change: rooms with their settings, people, and accounts."""
     rooms = {room["id"]: server.json("GET", f"/api/rooms/{room['id']}") for room in server.json("GET", "/api/rooms")}
     users = server.json("GET", "/allUsers")["data"]["allUser"]
-    return {name: sorted(p["name"] for p in room["participants"]) for name, room in rooms.items()}, sorted(user["name"] for user in users)
+    return {name: sorted(p["name"] for p in room["participants"]) for name, room in rooms.items()}, sorted(user["name"] for user in users if not user["name"].startswith("room_"))
 
 
 async def attacked(kind, server, pages):
@@ -31,6 +31,8 @@ async def attacked(kind, server, pages):
     # Without auth.adminToken the browser's place on this machine makes its user the administrator: the most that a page could act for.
     ada = await AiortcPeer(server, "plenum", "Ada", "red", TONES[0]).join()
     droid = await asyncio.to_thread(Client, server, "plenum", "?name=Droid")
+    # Registered, it keeps its seat until somebody ends it.
+    registered = await droid.connect()
     await asyncio.to_thread(account, server, "alice")
     browser = await (kind(apart=True) if kind is Chromium else kind()).start(f"{pages}/hostile.html")
     try:
@@ -47,6 +49,7 @@ async def attacked(kind, server, pages):
         return got, before, await asyncio.to_thread(state, server), peeked
     finally:
         await browser.close()
+        await registered.close()
         await ada.close()
 
 
@@ -61,7 +64,7 @@ def test_a_page_of_another_site_gets_and_does_nothing(tmp_path, pages, kind):
         metrics = server.get("/metrics")[2].decode()
         assert int(metrics.split('tessera_http_requests_refused_total{reason="origin"} ')[1].split()[0]) >= 30
         assert 'tessera_joins_total{family="apprtc"} 1\n' in metrics
-        assert 'tessera_socketio_sessions 0\n' in metrics and 'tessera_apprtc_connections 0\n' in metrics
+        assert 'tessera_socketio_sessions 0\n' in metrics
 
 
 def test_the_same_page_gets_in_where_the_settings_list_it(tmp_path, pages):

@@ -310,7 +310,7 @@ def test_apprtc_s_web_page(tmp_path):
     async def run(server, site):
         async def opened(path):
             page = keep(await Chromium().start(site + path))
-            await page.wait_for("document.querySelector('#confirm-join-button')?.offsetParent")
+            await page.wait_for("!!document.querySelector('#confirm-join-button')?.offsetParent")
             await page.evaluate("document.querySelector('#confirm-join-button').click()")
             return page
 
@@ -331,7 +331,7 @@ def test_apprtc_s_web_page(tmp_path):
             assert await page.evaluate("location.href") == f"{site}/r/room12345?name=Alice"
             # The page asks before it leaves a call; without a click of a user the browser does not.
             await page.call("Page.reload")
-            await page.wait_for("document.querySelector('#confirm-join-button')?.offsetParent")
+            await page.wait_for("!!document.querySelector('#confirm-join-button')?.offsetParent")
             await page.evaluate("document.querySelector('#confirm-join-button').click()")
             await active(page)
             await within(11, lambda: sorted(people_of(server, "room12345")) == ["Ada", "Alice"], "one Alice")
@@ -374,10 +374,10 @@ def test_socket_io_s_javascript_client(server, pages):
         await browser.evaluate((FOLDER / "run" / "socket.io-2.0.3.js").read_text() + "; 1")
         await browser.evaluate("(window.got = [], window.bytes = n => Uint8Array.from({ length: n }, (_, i) => i % 251), 1)")
         options |= {"query": f"auth_token={token}"}
-        await browser.evaluate(f"""(window.socket = io({json.dumps(server.url)}, {json.dumps(options)}),
-            socket.on('chat', (message, done) => {{ got.push(message); done('read'); }}), socket.on('_peers', p => window.peers = p),
-            socket.on('_answer', a => pc.setRemoteDescription(a.sdp)), 1)""")
-        await browser.wait_for("socket.connected")
+        await browser.evaluate(f"""(window.sio = io({json.dumps(server.url)}, {json.dumps(options)}),
+            sio.on('chat', (message, done) => {{ got.push(message); done('read'); }}), sio.on('_peers', p => window.peers = p),
+            sio.on('_answer', a => pc.setRemoteDescription(a.sdp)), 1)""")
+        await browser.wait_for("sio.connected")
         return browser
 
     async def run():
@@ -385,8 +385,8 @@ def test_socket_io_s_javascript_client(server, pages):
             python = keep(await SocketIOPeer(server, "python", "blue", TONES[2]).connect())
             for name, options, transport in (("alice", {}, "websocket"), ("bobby", {"transports": ["polling"]}, "polling")):
                 browser = await page(keep, await asyncio.to_thread(account, server, name), **options)
-                await browser.wait_for(f"socket.io.engine.transport.name === '{transport}'", 10)
-                acknowledged = await browser.evaluate("""new Promise(done => socket.emit('chat', { to_user: 'python', bodies: { type: 'img', fileName: 'a.jpg',
+                await browser.wait_for(f"sio.io.engine.transport.name === '{transport}'", 10)
+                acknowledged = await browser.evaluate("""new Promise(done => sio.emit('chat', { to_user: 'python', bodies: { type: 'img', fileName: 'a.jpg',
                     fileData: (window.sent = new Uint8Array([0xff, 0xd8, 0xff, 0xe0, ...bytes(1 << 20)])).buffer } }, done))""")
                 assert acknowledged["msg_id"], acknowledged
                 assert len((await python.event("chat", 20))["bodies"]["fileData"]) == (1 << 20) + 4
@@ -398,10 +398,10 @@ def test_socket_io_s_javascript_client(server, pages):
             # Still bobby, who only polls: in a call, and then killed.
             await browser.evaluate("""(async () => { const stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true });
                 window.pc = new RTCPeerConnection(); stream.getTracks().forEach(track => pc.addTrack(track, stream));
-                socket.emit('__join', { room: 'polled' }); })()""")
+                sio.emit('__join', { room: 'polled' }); })()""")
             await browser.wait_for("window.peers")
             await browser.evaluate("""(async () => { await pc.setLocalDescription(await pc.createOffer()); await new Promise(d => setTimeout(d, 500));
-                socket.emit('__offer', { sdp: pc.localDescription.toJSON(), socketId: peers.connections[0] }); })()""")
+                sio.emit('__offer', { sdp: pc.localDescription.toJSON(), socketId: peers.connections[0] }); })()""")
             await browser.wait_for("pc.connectionState === 'connected'")
             assert set(people_of(server, "polled")) == {"bobby"}
             start = time.monotonic()
