@@ -36,9 +36,9 @@ final class SocketIOCalls: Sendable {
 
     /// `videoChat`: acknowledges the room, and rings where the other is a person.
     func call(_ argument: JSONValue, _ id: Int?, _ client: SocketIOClient) {
-        guard case .string(let other)? = argument["to_user"] else { return }
+        guard case .string(let other)? = argument["to_user"] else { return decline(id, client) }
         if let room = SocketIORooms.room(other) { return sessions.acknowledge(id, .string(room), to: client) }
-        guard client.change({ $0.allowance.ring(at: now()) }) else { return }
+        guard client.change({ $0.allowance.ring(at: now()) }) else { return decline(id, client) }
         let room = UUID().uuidString.lowercased()
         let callees = other == client.user ? [] : sessions.clients(of: other)
         // A token for one room opens no other, so its holder cannot call, and only others with tokens for all rooms
@@ -54,6 +54,12 @@ final class SocketIOCalls: Sendable {
         let ring: JSONValue = ["from_user": .string(client.user), "room": .string(room), "chat_type": type]
         let rung = callees.filter { $0.identity.covers(room: room) }
         if !sessions.emit("videoChat", ring, of: client, to: rung) { sessions.emit("cancelVideoChat", [:], to: client) }
+    }
+
+    /// Ends a call that rings nowhere: its screen waits for a room, with which alone it hears of the end.
+    func decline(_ id: Int?, _ client: SocketIOClient) {
+        sessions.acknowledge(id, .string(UUID().uuidString.lowercased()), to: client)
+        sessions.emit("cancelVideoChat", [:], to: client)
     }
 
     /// `cancelVideoChat`: refuses or ends a call for all who take part. In a room only the client's own call ends.

@@ -23,7 +23,11 @@ final class SocketIOChat: Sendable {
     /// recipient is online, and whether or not it could be brought: the apps know no refusal, and one of them waits for
     /// ever. Why it was not brought comes as a message.
     func received(_ argument: JSONValue, _ attachments: [BinaryMessage], _ id: Int?, _ client: SocketIOClient) async {
-        guard var message = ChatEnvelope(argument, attachments, from: client.user) else { return }
+        guard var message = ChatEnvelope(argument, attachments, from: client.user) else {
+            return decline(
+                argument, id, client, "the server takes text, pictures, recordings and places, of up to 32 KiB of text."
+            )
+        }
         sentUploads(message, client)
         var reason: String?
         var path: String?
@@ -60,6 +64,15 @@ final class SocketIOChat: Sendable {
         let (argument, attachments) =
             (own == message.to ? message : message.sent(from: message.from, to: own)).delivery
         return sessions.emit("chat", argument, attachments, of: sender, to: recipients)
+    }
+
+    /// Acknowledges a message that goes nowhere, and says why in its conversation, where it names one.
+    func decline(_ argument: JSONValue, _ id: Int?, _ client: SocketIOClient, _ reason: String) {
+        guard id != nil else { return }
+        var message = ChatEnvelope(declined: argument, from: client.user)
+        stamp(&message, path: nil)
+        if !message.to.isEmpty { tell(client, "This was not sent: \(reason)", as: message.to) }
+        sessions.acknowledge(id, message.acknowledgement, to: client)
     }
 
     private func stamp(_ message: inout ChatEnvelope, path: String?) {

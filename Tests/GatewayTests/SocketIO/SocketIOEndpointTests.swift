@@ -154,6 +154,43 @@ import Testing
         #expect(try await poll(host, alice).first?.hasPrefix("431[{") == true)
     }
 
+    /// FLSocketIM's Android app waits for the acknowledgement for ever, its iOS app for 20 s.
+    @Test(arguments: [
+        #"{"to_user":"bobby","bodies":{"type":"video","msg":"x"}}"#, #"{"to_user":"bobby","bodies":{"type":"img"}}"#,
+        #"{"to_user":"bobby","bodies":{"type":"loc","locationName":"\#(String(repeating: "n", count: 40_000))"}}"#,
+        #"{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(String(repeating: "t", count: 40_000))"}}"#,
+        #"{"to_user":"bobby"}"#, #"{"to_user":7,"bodies":{"type":"txt"}}"#, "{}", "7", "null", "[]",
+    ]) func `a message that goes nowhere is acknowledged, with a word`(message: String) async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await post(host, alice, #"425["chat",\#(message)]"#)
+        let told = try await poll(host, alice)
+        let acknowledgement = try #require(told.first { $0.hasPrefix("435[{") }, "\(told)")
+        #expect(acknowledgement.contains(#""msg_id":""#) && acknowledgement.contains(#""timestamp":"#))
+        // The apps read the path of a place in its acknowledgement.
+        #expect(
+            acknowledgement.contains(#""fileRemotePath":"""#) == (message.contains("loc") || message.contains("img")))
+        if message.contains("bobby") {
+            #expect(told.contains { $0.contains("This was not sent: ") && $0.contains(#""from_user":"bobby""#) })
+        }
+        _ = try await post(host, alice, #"426["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"next"}}]"#)
+        #expect(try await poll(host, bobby).allSatisfy { $0.contains("next") }, "nothing of it reached the other")
+    }
+
+    @Test func `beyond the rate messages and calls are acknowledged all the same`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        // Five calls at once, and one more.
+        for id in 1...6 { _ = try await post(host, alice, #"42\#(id)["videoChat",{"to_user":"nobody"}]"#) }
+        let told = try await poll(host, alice)
+        for id in 1...6 { #expect(told.contains { $0.hasPrefix(#"43\#(id)[""#) }, "\(told)") }
+        #expect(told.last?.hasPrefix(#"42["cancelVideoChat""#) == true, "and the last one's screen closes")
+        let body = String(repeating: "7:42[\"a\"]", count: 200)
+        _ = try await host.ask(.post, alice, body: body)
+        _ = try await post(host, alice, #"428["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#)
+        #expect(try await poll(host, alice).contains { $0.hasPrefix("438[{") })
+    }
+
     @Test func `two polls at once close the session`() async throws {
         let host = await host()
         let alice = try await connect(host, "alice")
@@ -306,8 +343,7 @@ import Testing
         for _ in 0..<10 {
             #expect(try await host.ask(.post, alice, body: String(repeating: "5:431[]", count: 200)).status == 200)
         }
-        let message = #"421["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#
-        #expect(try await post(host, alice, message) == 200)
+        #expect(try await post(host, alice, #"421["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#) == 200)
         #expect(try await poll(host, alice).contains { $0.hasPrefix("431[{") })
     }
 
@@ -329,8 +365,7 @@ import Testing
         let own = try await poll(host, stranger)
         #expect(own.contains { $0.hasPrefix("431[{") && $0.contains(#""from_user":"alice1""#) })
         #expect(!own.contains { $0.hasPrefix("421[") })
-        // Behind the acknowledgement of her own message.
-        let told = try await wait(host, bobby, for: "alice1_")
+        let told = try await wait(host, bobby, for: "private")
         #expect(!told.contains(#""from_user":"alice1""#) && told.contains(#""from_user":"alice1_"#))
         // Whoever answers that name reaches the stranger, who knows itself as alice1.
         let name = try #require(told.firstMatch(of: #/"from_user":"(alice1_[0-9a-f]{8}_)"/#)?.1)
@@ -383,11 +418,10 @@ import Testing
         #expect(host.service.asked.contains("store 6 unsent") && !host.service.asked.contains { $0.hasPrefix("keep") })
         let other = try await host.ask(.post, "/uploadFiles", own, body: form.replacing("GIF", with: "PDF"))
         #expect(other.json["code"] == -1)
-        let plain: HTTPFields = [.contentType: "text/plain", .cookie: cookie]
-        #expect(try await host.ask(.post, "/uploadFiles", plain, body: form).status == 415)
+        let text: HTTPFields = [.contentType: "text/plain", .cookie: cookie]
+        #expect(try await host.ask(.post, "/uploadFiles", text, body: form).status == 415)
         // A message of another account does not keep it, and one of its own does.
-        let text = "see images/\(FakeConference.picture)"
-        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(text)"}}]"#
+        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"see images/\#(FakeConference.picture)"}}]"#
         _ = try await post(host, bobby, named)
         #expect(!host.service.asked.contains { $0.hasPrefix("keep") })
         _ = try await post(host, alice, named)
@@ -408,7 +442,7 @@ import Testing
         let token = try token("alice", room: "*")
         let answer = try await host().ask(.post, "/mobileLogin", body: "userName=alice&password=\(token)")
         let cookie = try #require(answer.headers[.setCookie])
-        for part in ["flsocketim=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+        for part in ["tessera_socketio=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
             #expect(cookie.contains(part))
         }
         #expect(!cookie.contains("Secure"), "over plain HTTP the apps would lose it")

@@ -6,6 +6,8 @@ struct PacketAssembler: Sendable {
     struct Assembled: Sendable, Equatable {
         var packet: SocketPacket
         var attachments: [BinaryMessage] = []
+        /// The attachments were too large, or found no place, and are not here.
+        var isCut = false
     }
 
     /// The most bytes of one event's attachments: a picture of the largest size.
@@ -19,7 +21,7 @@ struct PacketAssembler: Sendable {
     /// Attachments of the open event that have come, and their bytes.
     private var count = 0
     private var bytes = 0
-    /// The attachments of the open event are too large, or find no place: the event is dropped with the last of them.
+    /// The attachments of the open event are too large, or find no place: the event comes without them.
     private var isDropped = false
 
     /// - Parameters:
@@ -47,8 +49,15 @@ struct PacketAssembler: Sendable {
         let packet = try SocketPacket(parsing: text)
         guard packet.attachments > 0 else { return Assembled(packet: packet) }
         let share = budget.take(text.utf8.count, for: address)
-        begin(share == nil ? SocketPacket(packet.kind, attachments: packet.attachments) : packet)
-        if share == nil { isDropped = true } else { heldBytes = text.utf8.count }
+        if share == nil {
+            // What its answer needs.
+            let name = packet.event.map { JSONValue.array([.string($0.name)]) }
+            begin(SocketPacket(packet.kind, id: packet.id, data: name, attachments: packet.attachments))
+            isDropped = true
+        } else {
+            begin(packet)
+            heldBytes = text.utf8.count
+        }
         self.text = share
         return nil
     }
@@ -83,6 +92,7 @@ struct PacketAssembler: Sendable {
         open = nil
         text = nil
         heldBytes = 0
-        return isDropped ? nil : assembled
+        assembled.isCut = isDropped
+        return assembled
     }
 }
