@@ -77,9 +77,10 @@ struct Endpoints: Sendable {
         let isInCluster: @Sendable () -> Bool = { [cluster] in cluster?.directory.view.isReady ?? true }
         table.addServer(
             conference, policy: access, isInCluster: isInCluster, isEmptying: { drain?.isDraining ?? false }
-        ) { [gate, whip, largeBodies] in
+        ) { [gate, whip, largeBodies, joins] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
+                + joins.samples
             return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
                 + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])

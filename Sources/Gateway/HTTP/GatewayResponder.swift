@@ -79,6 +79,7 @@ struct GatewayResponder: HTTPResponder {
             switch table.find(request.method, request.uri.path) {
             case .found(let route, let parameters):
                 asked.parameters = parameters
+                asked.standing = access.standing(of: asked)
                 let response = try await handle(route, asked)
                 return request.method == .head ? response.createHeadResponse() : response
             case .wrongMethod(let allowed):

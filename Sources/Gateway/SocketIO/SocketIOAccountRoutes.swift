@@ -74,7 +74,8 @@ struct SocketIOAccountRoutes: Sendable {
             Route(
                 .post, "/uploadFiles", .endpoint,
                 RouteDescription(
-                    tag: "doors", summary: "Stores a picture: the field `image` of a form",
+                    tag: "doors",
+                    summary: "Stores a picture: the field `image` of a form, or the body of type `image/…` itself",
                     body: ("multipart/form-data", Schema.object(["image": Schema.string], required: ["image"])),
                     answers: [.json("The picture's path; code -1: refused.", answer)], failures: [400, 413, 415, 429]),
                 bodyLimit: SocketIOAccountRoutes.maxUploadBytes, placement: .socketIO
@@ -90,10 +91,10 @@ struct SocketIOAccountRoutes: Sendable {
         guard uploads.take(address, at: MonotonicClock.now()) == .zero else {
             return failure("too many pictures at once: try again in a minute")
         }
-        let form = try MultipartBody(
+        let picture = try await UploadedFile.read(
             try await asked.body(upTo: SocketIOAccountRoutes.maxUploadBytes),
-            contentType: asked.headers[.contentType])
-        guard let picture = form.content("image") else { return failure("the form has no field image") }
+            contentType: asked.headers[.contentType], field: "image")
+        guard let picture else { return failure("the form has no field image") }
         do throws(ConferenceError) {
             return success("stored", .string(ChatEnvelope.path(try await conference.storePicture(picture))))
         } catch {

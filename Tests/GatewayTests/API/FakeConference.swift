@@ -111,6 +111,7 @@ final class FakeConference: ConferenceService {
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         var statistics = ParticipantStatistics()
+        statistics.transport = "udp 203.0.113.7:51234"
         statistics.milestones = state.withLock { $0.milestones }
         return statistics
     }
@@ -285,6 +286,7 @@ final class FakeConference: ConferenceService {
         return "w1"
     }
 
+    func reportPINTries(at room: String, wrong: Int) { note("\(wrong) wrong PINs at \(room)") }
     func stopWaiting(_ id: String, in room: String) {
         note("stop waiting \(id)")
         decide(.left)
