@@ -281,6 +281,15 @@ package final class Conference: Sendable {
     /// Ends a wait whose client has gone.
     package func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
 
+    /// Tells the moderators of a room how many wrong PINs were tried at its door.
+    package func reportPINTries(at room: String, wrong: Int) {
+        registry[room]?.read { slot in
+            for member in slot.room.members where member.permits(.setPIN) {
+                roomService.notify(slot, member.id, .pinTries(wrong))
+            }
+        }
+    }
+
     /// Takes a seat back after signalling was lost; a seat of another server by its ticket
     /// (`ConferenceConfiguration.seatSecrets`), as which the secret of the result may be another one.
     ///

@@ -80,7 +80,8 @@ final class ClusterMember: Sendable {
         let (rules, limits) = (endpoints.rules, endpoints.limits)
         let (largeBodies, table) = (endpoints.largeBodies, endpoints.responder.table)
         // Nodes count in all only: each carries the connections of many clients.
-        let connections = ConnectionGate(connections: budget.nodeConnections, perAddress: budget.nodeConnections)
+        let connections = ConnectionGate(
+            connections: budget.nodeConnections, perAddress: budget.nodeConnections, isFair: false)
         let door = endpoints.rawTCP
         let serveRawTCP: @Sendable (NodeBytes) async -> Void = { [front] client in
             if let door { await client.serve(by: door, front) }

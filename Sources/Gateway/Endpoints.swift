@@ -81,9 +81,10 @@ struct Endpoints: Sendable {
         }
         table.addServer(
             conference, policy: access, clusterFault: clusterFault, isEmptying: { drain?.isDraining ?? false }
-        ) { [gate, whip, largeBodies] in
+        ) { [gate, whip, largeBodies, joins] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
+                + joins.samples
             return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
                 + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])

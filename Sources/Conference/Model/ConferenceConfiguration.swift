@@ -98,7 +98,7 @@ package struct ConferenceConfiguration: Sendable {
         /// The program that delivers each complete recording, and its arguments (`DeliveryCommand`); empty: none.
         package var onFinished: [String] = []
         /// The longest run of that program, and how long failed runs are repeated.
-        package var deliveryLimit = Duration.seconds(6 * 3600)
+        package var deliveryLimit = Duration.seconds(15 * 60)
         package var retryFor = Duration.seconds(72 * 3600)
         /// The age at which recordings are removed; zero: none is.
         package var keep: Duration = .zero

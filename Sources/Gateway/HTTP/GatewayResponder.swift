@@ -84,6 +84,7 @@ struct GatewayResponder: HTTPResponder {
             case .found(let found, let parameters):
                 route = found.path
                 asked.parameters = parameters
+                asked.standing = access.standing(of: asked)
                 let response = try await handle(found, asked)
                 return request.method == .head ? response.createHeadResponse() : response
             case .wrongMethod(let allowed):

@@ -136,7 +136,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
     }
 
     /// The room that a login asks for.
-    func room(of login: RawTCPMessage.Login) -> String { login.room ?? room }
+    func room(of login: RawTCPMessage.Login) -> String { Names.composed(login.room ?? room) }
 
     private func resume(
         _ claim: ResumeClaim, as peer: Int, old: UInt64?, _ client: RawTCPConnection, _ login: RawTCPMessage.Login

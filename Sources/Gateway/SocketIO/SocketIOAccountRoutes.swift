@@ -87,7 +87,7 @@ struct SocketIOAccountRoutes: Sendable {
                     tag: "doors",
                     summary:
                         "Stores a picture of a client with a session for a minute, or longer if its chat names it: "
-                        + "the field `image` of a form",
+                        + "the field `image` of a form, or the body of type `image/…` itself",
                     parameters: [.query("auth_token", "Who uploads, where the login's cookie is missing.")],
                     body: ("multipart/form-data", Schema.object(["image": Schema.string], required: ["image"])),
                     answers: [.json("The picture's path; code -1: refused.", answer)], failures: [400, 413, 415, 429]),
@@ -107,10 +107,10 @@ struct SocketIOAccountRoutes: Sendable {
         guard uploads.take(address, at: MonotonicClock.now()) == .zero else {
             return failure("too many pictures at once: try again in a minute")
         }
-        let form = try MultipartBody(
+        let picture = try await UploadedFile.read(
             try await asked.body(upTo: SocketIOAccountRoutes.maxUploadBytes),
-            contentType: asked.headers[.contentType])
-        guard let picture = form.content("image") else { return failure("the form has no field image") }
+            contentType: asked.headers[.contentType], field: "image")
+        guard let picture else { return failure("the form has no field image") }
         do throws(ConferenceError) {
             let stored = try await conference.storePicture(picture, from: asked.source.client, isSent: false)
             unsent.add(stored.id, of: identity.account)

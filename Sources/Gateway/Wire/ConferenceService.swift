@@ -77,6 +77,8 @@ protocol ConferenceService: Sendable {
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String
     func stopWaiting(_ id: String, in room: String)
+    /// Tells moderators that wrong PINs are tried at their room's door.
+    func reportPINTries(at room: String, wrong: Int)
     /// Resumes the seat of a client whose signalling was lost.
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void

@@ -118,6 +118,7 @@ final class FakeConference: ConferenceService {
     }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         var statistics = ParticipantStatistics()
+        statistics.transport = "udp 203.0.113.7:51234"
         statistics.milestones = state.withLock { $0.milestones }
         return statistics
     }
@@ -295,6 +296,7 @@ final class FakeConference: ConferenceService {
         return "w1"
     }
 
+    func reportPINTries(at room: String, wrong: Int) { note("\(wrong) wrong PINs at \(room)") }
     func stopWaiting(_ id: String, in room: String) {
         note("stop waiting \(id)")
         decide(.left)

@@ -107,4 +107,24 @@ import Testing
         for event in Self.meeting { full.append(event) }
         #expect(full.events.count == Self.meeting.count)
     }
+
+    @Test func `who is not recorded any more is in no later chapter, and is back in the same entry`() {
+        var events: [TimelineEvent] = []
+        func note(_ kind: TimelineEvent.Kind, _ at: Double, _ id: String, _ name: String? = nil) {
+            var event = TimelineEvent(kind, participant: id, name: name)
+            event.at = at
+            events.append(event)
+        }
+        note(.joined, 0, "a", "Ann")
+        note(.unrecorded, 10, "a")
+        note(.notPresenting, 10, "a")
+        note(.joined, 30, "a", "Ann")
+        note(.recorded, 30, "a")
+        note(.unrecorded, 40, "a")
+        note(.left, 50, "a")
+        let timeline = RecordingTimeline(events, duration: 60)
+        #expect(timeline.chapters.map(\.title) == ["Start", "Ann joined"])
+        #expect(timeline.participants.count == 1 && timeline.participants.first?.joined == 0)
+        #expect(timeline.participants.first?.unrecorded?.first?.end == 30)
+    }
 }
