@@ -93,7 +93,9 @@ int sandbox_filter(struct sandbox_step steps[SANDBOX_STEPS], int rights, int pro
         SYS_futex, SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_sched_yield,
         SYS_sched_getaffinity, SYS_getcpu, SYS_set_robust_list, SYS_rseq, SYS_membarrier, SYS_gettid, SYS_getpid, SYS_uname,
         SYS_sysinfo, SYS_getrandom, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_rt_sigprocmask, SYS_rt_sigreturn,
-        SYS_sigaltstack, SYS_restart_syscall, SYS_exit, SYS_exit_group,
+        SYS_sigaltstack, SYS_restart_syscall,
+        // The threads of libdispatch, which the program has when it begins: refused, they try again without end.
+        SYS_rt_sigsuspend, SYS_timerfd_create, SYS_timerfd_settime, SYS_exit, SYS_exit_group,
 #ifdef SYS_time
         SYS_time,
 #endif

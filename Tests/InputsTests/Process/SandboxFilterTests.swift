@@ -174,8 +174,10 @@ import Testing
             #expect(verdict(Call.fcntl, [1: 4]) == .allowed && verdict(Call.fcntl, [1: 8]) == .refused(EPERM))
         }
 
+        /// Also what the threads of libdispatch wait by (timerfd_create, timerfd_settime, rt_sigsuspend).
         @Test func `what decoding needs is allowed`() {
             for number in [
+                283, 286, 130,
                 Call.read, Call.write, Call.futex, Call.brk, Call.recvfrom, Call.lseek, Call.exit_group, Call.ppoll,
             ] {
                 #expect(verdict(number) == .allowed, "\(number)")
