@@ -15,6 +15,7 @@ struct RoomSlot {
 
     /// One who waits to be let in.
     struct Waiter {
+        let client: JoinClient
         let decided: @Sendable (WaitingEnd) -> Void
     }
 

@@ -22,7 +22,7 @@ final class WaitingService: Sendable {
                     request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
                 do throws(ConferenceError) {
                     let begun: Void? = try rooms.change(room) { slot throws(ConferenceError) in
-                        slot.waiters[id] = RoomSlot.Waiter(decided: decided)
+                        slot.waiters[id] = RoomSlot.Waiter(client: request.client, decided: decided)
                         switch try slot.room.wait(request, id: id, at: MonotonicClock.now()) {
                         case .waits(let displaced): rooms.endWaits([displaced].compactMap { $0 }, .timeout, &slot)
                         case .mayJoin: rooms.endWaits([id], .admitted, &slot)

@@ -365,7 +365,8 @@ import Testing
         let own = try await poll(host, stranger)
         #expect(own.contains { $0.hasPrefix("431[{") && $0.contains(#""from_user":"alice1""#) })
         #expect(!own.contains { $0.hasPrefix("421[") })
-        let told = try await wait(host, bobby, for: "private")
+        // Behind the acknowledgement of her own message, and the word that somebody is online.
+        let told = try await wait(host, bobby, for: #""from_user":"alice1_"#)
         #expect(!told.contains(#""from_user":"alice1""#) && told.contains(#""from_user":"alice1_"#))
         // Whoever answers that name reaches the stranger, who knows itself as alice1.
         let name = try #require(told.firstMatch(of: #/"from_user":"(alice1_[0-9a-f]{8}_)"/#)?.1)
