@@ -76,6 +76,8 @@ final class ConnectionGate: Sendable {
         var connections: [UInt64: Connection] = [:]
         var ofAddress: [IPAddress: Set<UInt64>] = [:]
         var ofSite: [IPAddress: Int] = [:]
+        /// The connections that `spare` may remove.
+        var expendable = 0
         var clock: UInt64 = 0
         var unsent = 0
         var endings: [Ending: Int] = [:]
@@ -129,6 +131,7 @@ final class ConnectionGate: Sendable {
             state.clock += 1
             let id = state.clock
             state.connections[id] = Connection(address: key, since: id, end: end)
+            state.expendable += 1
             if let key {
                 state.ofAddress[key, default: []].insert(id)
                 state.ofSite[key.site, default: 0] += 1
@@ -146,8 +149,10 @@ final class ConnectionGate: Sendable {
     private func change(_ id: UInt64, _ phase: Phase) {
         state.withLock { state in
             state.clock += 1
+            guard let old = state.connections[id]?.phase else { return }
             state.connections[id]?.since = state.clock
             state.connections[id]?.phase = phase
+            state.expendable += (phase < .waiting ? 1 : 0) - (old < .waiting ? 1 : 0)
         }
     }
 
@@ -218,11 +223,13 @@ extension ConnectionGate.State {
     /// Removes up to `count` connections that wait for their answers, the oldest of the site that has most connections;
     /// none for a newcomer whose site would have as many then.
     fileprivate mutating func spareWaiting(for key: IPAddress?, upTo count: Int) -> [ConnectionGate.Connection] {
+        let own = key.map { ofSite[$0.site, default: 0] } ?? 0
+        // Refusals of a flood cost no look at each connection.
+        guard let largest = ofSite.values.max(), largest > own + 1 else { return [] }
         var waiting: [IPAddress: [(id: UInt64, since: UInt64)]] = [:]
         for (id, connection) in connections where connection.phase == .waiting {
             if let site = connection.address?.site { waiting[site, default: []].append((id, connection.since)) }
         }
-        let own = key.map { ofSite[$0.site, default: 0] } ?? 0
         guard let most = waiting.keys.max(by: { ofSite[$0] ?? 0 < ofSite[$1] ?? 0 }),
             let held = ofSite[most], held > own + 1
         else { return [] }
@@ -237,6 +244,7 @@ extension ConnectionGate.State {
     fileprivate mutating func spare(
         _ address: IPAddress?, upTo count: Int, for newcomer: IPAddress? = nil
     ) -> [ConnectionGate.Connection] {
+        guard expendable > 0 else { return [] }
         let own = newcomer.map { ofSite[$0.site, default: 0] } ?? 0
         let candidates = address.map { Array(ofAddress[$0] ?? []) } ?? Array(connections.keys)
         let sparable = candidates.compactMap { id in
@@ -257,6 +265,7 @@ extension ConnectionGate.State {
     fileprivate mutating func remove(_ id: UInt64) -> ConnectionGate.Connection? {
         guard let connection = connections.removeValue(forKey: id) else { return nil }
         tally.remove(connection.address)
+        if connection.phase < .waiting { expendable -= 1 }
         unsent -= connection.unsent
         if let key = connection.address {
             ofAddress[key]?.remove(id)

@@ -2,7 +2,7 @@ import Basics
 import Conference
 import Threads
 
-/// A total of places that addresses share fairly (`FairShare`), each free again when the last reference to its `Place`
+/// A total of places that addresses share fairly (`FairShare`; none loses a place to its own), each free again when the last reference to its `Place`
 /// ends. A place may be lost to a newcomer before.
 final class SharePlaces: Sendable {
     final class Place: Sendable {
@@ -46,7 +46,7 @@ final class SharePlaces: Sendable {
     ) {
         self.name = name
         self.clock = clock
-        state = Guarded(State(share: FairShare(total: total, perAddress: perAddress)))
+        state = Guarded(State(share: FairShare(total: total, perAddress: perAddress, replacesOwn: false)))
     }
 
     /// Takes a place, which may end another's; nil where the address has its share already.

@@ -152,9 +152,9 @@ import Testing
 
     @Test(arguments: Strangers.allCases)
     func `friends connect while strangers hold all that wait`(strangers: Strangers) {
-        let gate = ConnectionGate(connections: 1000, perAddress: 256)
+        let gate = ConnectionGate(connections: 200, perAddress: 64)
         var (asked, refused) = (0, 0)
-        for number in 0..<12_000 {
+        for number in 0..<3000 {
             open(gate, "stranger", strangers.address(number))?.become(.waiting)
             guard number % 10 == 0 else { continue }
             asked += 1
