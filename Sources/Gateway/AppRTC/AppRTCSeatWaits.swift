@@ -17,7 +17,7 @@ final class AppRTCSeatWaits: Sendable {
     }
 
     private let state = Guarded(State())
-    private let places = AddressPlaces("apprtc_credential_waits", limit: 256, perAddress: 16)
+    private let places = SharePlaces("apprtc_credential_waits", total: 256, perAddress: 16)
     private let sleep: @Sendable (Duration) async -> Void
 
     /// - Parameter sleep: an argument for tests.
@@ -41,6 +41,7 @@ final class AppRTCSeatWaits: Sendable {
                 return state.next
             }
             guard let id else { return done.resume(returning: present()) }
+            place.onLoss { [weak self] in self?.end(id, nil) }
             // Looked up behind the entry, so that a seat that comes meanwhile is not missed.
             if let seat = present() { return end(id, seat) }
             Task { [sleep, weak self] in

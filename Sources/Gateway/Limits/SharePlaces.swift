@@ -2,8 +2,8 @@ import Basics
 import Conference
 import Threads
 
-/// A total of places that addresses share fairly (`FairShare`; none loses a place to its own), each free again when the last reference to its `Place`
-/// ends. A place may be lost to a newcomer before.
+/// A total of places that addresses share fairly (`FairShare`; none loses a place to its own), each free again when the
+/// last reference to its `Place` ends. A place may be lost to a newcomer before.
 final class SharePlaces: Sendable {
     final class Place: Sendable {
         private let places: SharePlaces
