@@ -271,6 +271,8 @@ struct ClusterBridgeTests {
                 a.content.withLock { $0.isDown = true }
                 await #expect(throws: ClusterError.unavailable) { try await second.bridge.prepare("r") }
                 a.content.withLock { $0.isDown = false }
+                // A room of the API gives way to nobody's.
+                _ = try second.conference.createRoom("s", RoomSettingsChange())
                 _ = try second.join("s", "Bob")
                 await #expect(throws: ClusterError.full) { try await second.bridge.prepare("r") }
                 await #expect(throws: ClusterError.full, "also of a new one") { try await second.bridge.prepare("new") }

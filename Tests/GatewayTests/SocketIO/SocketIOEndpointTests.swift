@@ -443,7 +443,7 @@ import Testing
         let token = try token("alice", room: "*")
         let answer = try await host().ask(.post, "/mobileLogin", body: "userName=alice&password=\(token)")
         let cookie = try #require(answer.headers[.setCookie])
-        for part in ["tessera_socketio=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+        for part in ["flsocketim=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
             #expect(cookie.contains(part))
         }
         #expect(!cookie.contains("Secure"), "over plain HTTP the apps would lose it")
