@@ -343,7 +343,8 @@ import Testing
         for _ in 0..<10 {
             #expect(try await host.ask(.post, alice, body: String(repeating: "5:431[]", count: 200)).status == 200)
         }
-        #expect(try await post(host, alice, #"421["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#) == 200)
+        let chat = #"421["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#
+        #expect(try await post(host, alice, chat) == 200)
         #expect(try await poll(host, alice).contains { $0.hasPrefix("431[{") })
     }
 
@@ -422,7 +423,8 @@ import Testing
         let text: HTTPFields = [.contentType: "text/plain", .cookie: cookie]
         #expect(try await host.ask(.post, "/uploadFiles", text, body: form).status == 415)
         // A message of another account does not keep it, and one of its own does.
-        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"see images/\#(FakeConference.picture)"}}]"#
+        let text = "see images/\(FakeConference.picture)"
+        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(text)"}}]"#
         _ = try await post(host, bobby, named)
         #expect(!host.service.asked.contains { $0.hasPrefix("keep") })
         _ = try await post(host, alice, named)
