@@ -2,16 +2,12 @@ import Conference
 
 /// What a node of a cluster checks of those who want into a room, before a room is placed or another node works for
 /// them. The rules of tokens are the same at every node; those of the room (its PIN, its lock) are its owner's.
-struct FrontDoor: Sendable {
+struct FrontDoor: RoomDoor {
     var authorizer = JoinAuthorizer(verifier: nil)
     /// Reads the secrets of seats.
     var tickets: ClusterTickets?
 
-    /// - Parameters:
-    ///   - token: what the client shows, where the mode is `token`.
-    ///   - secret: of a seat that the client had in the room: its owner says whether it is still good.
-    /// - Throws: `unauthorized` or `forbidden`, as the owner would.
-    func check(_ room: String, token: String?, secret: String? = nil) throws(Refusal) {
+    func check(_ room: String, token: String?, secret: String?) throws(Refusal) {
         if authorizer.verifier == nil { return }
         if let secret, tickets?.ticket(in: secret)?.room == room { return }
         _ = try authorizer.admit(JoinRequest(room: room, name: ""), asksRole: false, token: token)
@@ -35,7 +31,6 @@ struct FrontDoor: Sendable {
         return (try? check(room, token: asked.bearer ?? asked.query("token"), secret: secret)) != nil
     }
 
-    /// Checks a message that joins a room, or comes back to it.
     func check(_ message: WebSocketConnection.Message, for room: String) throws(Refusal) {
         guard case .text(let text) = message, case .join(let join)? = try? ClientMessage.parse(text) else { return }
         try check(room, token: join.token, secret: join.resume?.secret)

@@ -38,7 +38,7 @@ struct WebSocketEndpoint: Sendable {
 
     typealias Entry =
         @Sendable (
-            _ door: FrontDoor, _ uri: String, _ message: WebSocketConnection.Message, _ room: String
+            _ door: any RoomDoor, _ uri: String, _ message: WebSocketConnection.Message, _ room: String
         ) throws(Refusal) -> Void
 
     /// - Parameter path: still percent-encoded, without the query.
@@ -50,6 +50,17 @@ struct WebSocketEndpoint: Sendable {
             return name.isEmpty || Names.isRoom(name)
         }
     }
+}
+
+/// What decides who may want into a room, before one is placed for it.
+protocol RoomDoor: Sendable {
+    /// - Parameters:
+    ///   - token: what the client shows, where the mode is `token`.
+    ///   - secret: of a seat that the client had in the room: its owner says whether it is still good.
+    /// - Throws: `unauthorized` or `forbidden`, as the room's owner would.
+    func check(_ room: String, token: String?, secret: String?) throws(Refusal)
+    /// Checks a message that joins a room, or comes back to it.
+    func check(_ message: WebSocketConnection.Message, for room: String) throws(Refusal)
 }
 
 /// Upgrades a handshake by the upgrader of the endpoint that takes it, since each has its own limit of a frame.

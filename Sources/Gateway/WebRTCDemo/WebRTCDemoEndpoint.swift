@@ -37,7 +37,7 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
                 pattern: .room, maxMessageBytes: limits.messageBytes, outsideLimit: Self.outsideLimit,
                 placement: .byPath { [defaultRoom] in WebRTCDemoTarget(uri: $0, defaultRoom: defaultRoom).room },
                 entry: { [defaultRoom] door, uri, _, room throws(Refusal) in
-                    try door.check(room, token: WebRTCDemoTarget(uri: uri, defaultRoom: defaultRoom).token)
+                    try door.check(room, token: WebRTCDemoTarget(uri: uri, defaultRoom: defaultRoom).token, secret: nil)
                 },
                 serve: { [weak self] in await self?.serve($0) })
         ]

@@ -88,9 +88,9 @@ import Testing
 
     @Test func `in mode open everybody may have a room`() throws {
         let door = FrontDoor()
-        try door.check("r", token: nil)
+        try door.check("r", token: nil, secret: nil)
         let guarded = FrontDoor(authorizer: JoinAuthorizer(verifier: TokenVerifier(secret: "correct")))
-        #expect(throws: Refusal.self) { try guarded.check("r", token: nil) }
-        try guarded.check("r", token: try token("r"))
+        #expect(throws: Refusal.self) { try guarded.check("r", token: nil, secret: nil) }
+        try guarded.check("r", token: try token("r"), secret: nil)
     }
 }
