@@ -3,9 +3,9 @@ import Basics
 /// Who was removed from the meetings of all rooms, by whichever endpoint: the one place that keeps them out. A value;
 /// time is an argument.
 ///
-/// A removal is of a token's `sub` where there is one. Otherwise it is of the client's address, whose other people ask
-/// a moderator too for the rest of the meeting, since nothing tells them apart; and of the device, where the endpoint
-/// knows it. It ends with the meeting, or when a moderator lets the client in.
+/// A removal is of a token's `sub` where there is one. Otherwise it is of the client's address, unless others of the
+/// room have the same, and of the device, where the endpoint knows it. It ends with the meeting, or when a moderator
+/// lets the client in.
 struct Removals: Sendable {
     enum Standing: Hashable, Sendable {
         case free

@@ -125,7 +125,16 @@ final class RoomRegistry: Sendable {
     /// A participant was removed from a meeting.
     func noteRemoval(of id: String, from room: String, _ meeting: String, at now: Instant) {
         state.withLock { state in
-            guard let client = state.seats[id]?.client else { return }
+            guard var client = state.seats[id]?.client else { return }
+            if let address = client.address?.clientPrefix {
+                // Where others are behind it too, as behind an office's router or a proxy that is not listed, an address
+                // tells nobody apart: its people would be kept out for one of them.
+                let isShared = state.seats.contains { other, seat in
+                    other != id && seat.screenOf != id && seat.room == room
+                        && seat.client.address?.clientPrefix == address
+                }
+                if isShared { client.address = nil }
+            }
             state.removals.remove(client, from: room, meeting, at: now)
         }
     }

@@ -143,6 +143,21 @@ struct RemovalsTests {
         }
     }
 
+    @Test("an address at which others of the room are keeps nobody out, and a sub there does")
+    func sharedAddresses() async throws {
+        try await withConference { conference in
+            _ = try conference.join(request("Ada", address: 2)) { _ in }
+            let bob = try conference.join(request("Bob", address: 2)) { _ in }
+            try conference.removeParticipant(bob.id, in: "r")
+            _ = try conference.join(request("Cem", address: 2)) { _ in }
+            var known = request("Eve", address: 2)
+            known.client.identity = "eve"
+            let eve = try conference.join(known) { _ in }
+            try conference.removeParticipant(eve.id, in: "r")
+            #expect(throws: ConferenceError.mustWait("r")) { try conference.join(known) { _ in } }
+        }
+    }
+
     @Test("the API's removal counts too, and the next meeting is free")
     func nextMeeting() async throws {
         try await withConference { conference in
