@@ -342,7 +342,7 @@ while time.monotonic() < deadline and server.poll() is None:
         time.sleep(0.1)
 found = {}
 if server.poll() is None:
-    found = {path: get(path) for path in ("/healthz", "/readyz")}
+    found = {path: get(path) for path in ("/healthz", "/readyz?overload=ignore")}
     for protocol in ("tcp", "udp"):
         lines = subprocess.run(["ss", "-lnH", "-" + protocol[0]], capture_output=True, text=True).stdout.splitlines()
         found[protocol] = sorted({int(line.split()[3].rsplit(":", 1)[1]) for line in lines})
