@@ -408,7 +408,7 @@ def test_the_manifests_fit_the_server(tmp_path, folder):
     assert found[probes["readinessProbe"]["path"]][0] == 503
     # What HAProxy looks for in the answer of a node that is cut off.
     unwanted = re.search(r'expect ! string "(.*)"', (DEPLOY / "haproxy" / "haproxy.cfg").read_text())[1]
-    assert unwanted in found["/readyz"][1], found
+    assert unwanted in found[probes["readinessProbe"]["path"]][1], found
     assert {ports["http"], ports["cluster"], ports["media-tcp"]} <= set(found["tcp"]) and ports["media"] in found["udp"], found
 
 
