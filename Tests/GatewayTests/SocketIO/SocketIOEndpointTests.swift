@@ -423,8 +423,8 @@ import Testing
         let text: HTTPFields = [.contentType: "text/plain", .cookie: cookie]
         #expect(try await host.ask(.post, "/uploadFiles", text, body: form).status == 415)
         // A message of another account does not keep it, and one of its own does.
-        let text = "see images/\(FakeConference.picture)"
-        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(text)"}}]"#
+        let words = "see images/\(FakeConference.picture)"
+        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(words)"}}]"#
         _ = try await post(host, bobby, named)
         #expect(!host.service.asked.contains { $0.hasPrefix("keep") })
         _ = try await post(host, alice, named)
