@@ -51,6 +51,8 @@ let package = Package(
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
         .target(name: "CSockets"),
+        // Filters of system calls and limits for processes that read what strangers send.
+        .target(name: "CSandbox"),
         // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
 
@@ -79,7 +81,7 @@ let package = Package(
         .target(
             name: "Inputs",
             dependencies: [
-                "Basics", "Threads", "Codecs", "Streaming",
+                "Basics", "Threads", "CThreads", "CSandbox", "Codecs", "Streaming",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -144,7 +146,7 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Basics", "Codecs", "Mixing", "Recording", "Gateway", "Call",
+                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Gateway", "Call",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -177,7 +179,10 @@ let package = Package(
             name: "StreamingTests", dependencies: ["TestSupport", "Basics", "Codecs", "Streaming"],
             swiftSettings: strict),
         .testTarget(
-            name: "InputsTests", dependencies: ["Basics", "Codecs", "Streaming", "Inputs"], swiftSettings: strict),
+            name: "InputsTests",
+            dependencies: ["Basics", "Threads", "CSandbox", "Codecs", "Streaming", "Inputs"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: strict),
         .testTarget(
             name: "RoomMediaTests",
             dependencies: ["TestSupport", "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia"],

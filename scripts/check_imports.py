@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # The compiler and the toolchain bring them.
-TOOLCHAIN = {"Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing"}
+TOOLCHAIN = {"Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Swift", "Synchronization", "Testing"}
 IMPORT = re.compile(
     r"^(?:@\w+(?:\(\w+\))? )*(?:(?:public|package|internal|fileprivate|private) )?"
     r"import (?:(?:struct|class|enum|protocol|typealias|func|var|let|actor) )?(\w+)",

@@ -47,6 +47,9 @@ public struct AddressTally: Sendable {
         return nil
     }
 
+    /// Counts a refusal that another rule made.
+    public mutating func refuse(_ reason: Refusal) { refused[reason, default: 0] += 1 }
+
     /// Takes back one `add` that was not refused, of the same address.
     public mutating func remove(_ address: IPAddress?) {
         count = max(0, count - 1)

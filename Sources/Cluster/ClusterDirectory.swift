@@ -13,9 +13,10 @@ package protocol ClusterDirectory: Sendable {
     func place(_ room: String, insteadOf owner: RoomOwner, full: Set<String>) async throws(ClusterError) -> RoomOwner
     /// The owner of a room as the store has it now: for who was told by a node that it is not the owner.
     func lookUp(_ room: String) async throws(ClusterError) -> RoomOwner?
-    /// Tells that the owner's internal port refused two connections: its process is gone, and its rooms need not wait
-    /// for the end of its lease.
-    func ownerIsGone(_ owner: RoomOwner, of room: String) async
+    /// Tells that the owner's internal port refused two connections. Where another node finds the same, or the owner has
+    /// not written to the store for two periods, its process is gone, and the room need not wait for the end of its
+    /// lease. Returns whether that is so.
+    func ownerIsGone(_ owner: RoomOwner, of room: String) async -> Bool
     /// Gives up a room that has ended here, with its stored state.
     func release(_ room: String) async
     /// Gives a room of this node to another; returns its new owner.

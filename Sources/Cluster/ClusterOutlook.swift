@@ -6,9 +6,22 @@ package struct ClusterOutlook: Hashable, Sendable {
         /// What the node says; nil: it does not answer.
         package var answer: AliveAnswer?
 
-        package init(node: ClusterView.Node, answer: AliveAnswer?) {
+        /// Why it does not take the answering node's token.
+        package var fault: String?
+
+        package init(node: ClusterView.Node, answer: AliveAnswer?, fault: String? = nil) {
             self.node = node
             self.answer = answer
+            self.fault = fault
+        }
+
+        init(node: ClusterView.Node, answered: PeerAnswer) {
+            self.node = node
+            switch answered {
+            case .alive(let alive): answer = alive
+            case .rejected(let why): fault = why
+            case .refused, .silent: break
+            }
         }
     }
 
@@ -22,14 +35,14 @@ package struct ClusterOutlook: Hashable, Sendable {
         self.nodes = nodes
     }
 
-    /// Whether every node answers, is sure of its lease, and sees the same nodes.
+    /// Whether every node answers, is sure of its lease, writes to the store, and sees the same nodes.
     package var isAgreed: Bool {
         let incarnations = Dictionary(nodes.map { ($0.node.record.id, $0.node.record.incarnation) }) { first, _ in first
         }
         return !nodes.isEmpty
             && nodes.allSatisfy { node in
                 guard let answer = node.answer else { return false }
-                return answer.standing == .sure && answer.isFollowing
+                return answer.standing == .sure && answer.isFollowing && answer.storeFault == nil
                     && answer.incarnation == node.node.record.incarnation && answer.nodes == incarnations
             }
     }

@@ -33,15 +33,24 @@ package struct ClusterView: Hashable, Sendable {
     package var nodes: [Node]
     /// Whether the watch on the store is up to date.
     package var isFollowing: Bool
+    /// Why the other nodes do not take this one's token; nil: they do, or there are none.
+    package var distrust: String?
+    /// Why the store takes no writes; nil: it takes them, or does not answer at all.
+    package var storeFault: String?
 
-    package init(standing: Standing, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false) {
+    package init(
+        standing: Standing, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false,
+        distrust: String? = nil, storeFault: String? = nil
+    ) {
         self.standing = standing
         self.leaseMargin = leaseMargin
         self.nodes = nodes
         self.isFollowing = isFollowing
+        self.distrust = distrust
+        self.storeFault = storeFault
     }
 
     /// Whether a balancer may send clients: false while the node has never been registered, is alone, or was fenced and is
-    /// not yet back. A store that is down for everybody changes nothing.
-    package var isReady: Bool { standing == .sure || standing == .unsure }
+    /// not yet back, and while no other node takes its token. A store that is down for everybody changes nothing.
+    package var isReady: Bool { (standing == .sure || standing == .unsure) && distrust == nil }
 }

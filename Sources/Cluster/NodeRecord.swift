@@ -8,22 +8,25 @@ package struct NodeRecord: Hashable, Sendable, Codable {
     package var url: String
     /// Empty: none.
     package var zone: String
-    /// The version of the protocol between nodes; nodes of different ones only proxy for each other.
+    /// The version of what nodes store of rooms for each other: this node reads what needs this one or less.
     package var `protocol`: Int
+    /// The lowest `protocol` of nodes that rooms may go to from here; nil: this node's own.
+    package var needs: Int?
     /// The version of the server.
     package var version: String
     /// Whether the node takes no new rooms because it is to end.
     package var isDraining: Bool
 
     package init(
-        id: String, incarnation: String, url: String, zone: String = "", protocol: Int = 1, version: String = "",
-        isDraining: Bool = false
+        id: String, incarnation: String, url: String, zone: String = "", protocol: Int = 1, needs: Int? = nil,
+        version: String = "", isDraining: Bool = false
     ) {
         self.id = id
         self.incarnation = incarnation
         self.url = url
         self.zone = zone
         self.protocol = `protocol`
+        self.needs = needs
         self.version = version
         self.isDraining = isDraining
     }

@@ -29,4 +29,6 @@ package enum ClusterError: Error, Hashable, Sendable {
     case full
     /// The owner answers no more and its lease still runs: a new try in a second finds out more.
     case ownerLost
+    /// What is stored of the room cannot be read: it stays closed for a while, since it may have had a PIN or a lock.
+    case closed
 }

@@ -4,8 +4,12 @@ import CFFmpeg
 final class StreamDecoder {
     let context: UnsafeMutablePointer<AVCodecContext>
 
-    /// - Parameter maxPixels: a stream with larger pictures is refused by the library before it allocates them.
-    init(_ stream: UnsafeMutablePointer<AVStream>, maxPixels: Int = VideoFormat.maxPixels) throws(CodecError) {
+    /// - Parameters:
+    ///   - maxPixels: a stream with larger pictures is refused by the library before it allocates them.
+    ///   - whitelist: the decoders that may run, by name; nil: all.
+    init(
+        _ stream: UnsafeMutablePointer<AVStream>, maxPixels: Int = VideoFormat.maxPixels, whitelist: String? = nil
+    ) throws(CodecError) {
         let id = stream.pointee.codecpar.pointee.codec_id
         guard let codec = Self.software(id) else {
             throw .unavailable("a decoder for \(String(cString: avcodec_get_name(id)))")
@@ -16,6 +20,7 @@ final class StreamDecoder {
         context?.pointee.thread_count = 1
         context?.pointee.pkt_timebase = stream.pointee.time_base
         context?.pointee.max_pixels = Int64(maxPixels)
+        if let whitelist { av_opt_set(context, "codec_whitelist", whitelist, 0) }
         let result = avcodec_open2(context, codec, nil)
         guard result >= 0, let opened = context else {
             avcodec_free_context(&context)

@@ -102,11 +102,22 @@ package final class Conference: Sendable {
             configuration, rooms: roomService, peers: media.peers, control: control,
             pictures: PictureStore(configuration.pictures, logger: logger))
         mediaEvents.set(roomService, seats, chat)
+        registry.onDisplaced { [weak self] displaced in
+            self?.control.post { [weak self] in self?.end(displaced) }
+        }
     }
 
     /// The media addresses that were bound, with the ports that the system chose.
     package var mediaUDP: [SocketAddress] { media.peers.sockets.boundUDP }
     package var mediaTCP: [SocketAddress] { media.peers.sockets.boundTCP }
+
+    /// Ends what has lost its place to a newcomer, on the control thread.
+    private func end(_ displaced: Capacity.Displaced) {
+        switch displaced {
+        case .wait(let id, let room): waiting.displace(id, room)
+        case .seat, .halfOpen, .room: seats.displace(displaced)
+        }
+    }
 
     // MARK: - Start and end
 
@@ -165,6 +176,7 @@ package final class Conference: Sendable {
         if statistics.startIfDue(.waiting, every: .seconds(1), at: now) { waiting.expire(at: now) }
         if statistics.startReleaseIfDue(at: now) { SystemMemory.release() }
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
+        if statistics.startIfDue(.pictures, every: .seconds(10), at: now) { chat.expirePictures(at: now) }
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
         moves.watch(at: now)
@@ -198,7 +210,7 @@ package final class Conference: Sendable {
         room: RoomInfo, isNew: Bool
     ) {
         try roomService.checkLayouts(of: change)
-        let (room, isNew) = try roomService.room(id, orMakeWith: change, for: JoinClient(), isReserved: true)
+        let (room, isNew) = try roomService.room(id, orMakeWith: change, for: .administrator, isReserved: true)
         if isNew, let info = room.read(\.info) { return (info, true) }
         return (try updateRoom(id, change), false)
     }
@@ -244,6 +256,7 @@ package final class Conference: Sendable {
     package func join(
         _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
+        let request = try registry.checkRemovals(request, at: MonotonicClock.now())
         let joined = try seats.join(request, events: events)
         avatars.take(request.avatar, for: joined.id, in: request.room)
         if joined.startsRecording {
@@ -262,11 +275,20 @@ package final class Conference: Sendable {
     package func wait(
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
-        try waiting.wait(for: request, decided)
+        try waiting.wait(for: try registry.checkRemovals(request, at: MonotonicClock.now()), decided)
     }
 
     /// Ends a wait whose client has gone.
     package func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
+
+    /// Tells the moderators of a room how many wrong PINs were tried at its door.
+    package func reportPINTries(at room: String, wrong: Int) {
+        registry[room]?.read { slot in
+            for member in slot.room.members where member.permits(.setPIN) {
+                roomService.notify(slot, member.id, .pinTries(wrong))
+            }
+        }
+    }
 
     /// Takes a seat back after signalling was lost; a seat of another server by its ticket
     /// (`ConferenceConfiguration.seatSecrets`), as which the secret of the result may be another one.
@@ -324,6 +346,23 @@ package final class Conference: Sendable {
     package func removeParticipant(_ id: String, in room: String) throws(ConferenceError) {
         _ = try participant(id, in: room)
         seats.leave(id, .removed)
+    }
+
+    /// Those who wait to be let in, the first comer first.
+    package func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
+        guard let people = registry[room]?.read({ $0.room.waiting.people }) else { throw .roomNotFound(room) }
+        return people
+    }
+
+    /// Decides about one who waits, for an administrator.
+    package func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError) {
+        try roomService.change(room) { slot throws(ConferenceError) in
+            switch decision {
+            case .admit: try waiting.decide(.admitted, person, in: &slot)
+            case .refuse: try waiting.decide(.refused, person, in: &slot)
+            case .refuseAddress: try waiting.refuseAddress(of: person, in: &slot)
+            }
+        }
     }
 
     package func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
@@ -441,10 +480,21 @@ package final class Conference: Sendable {
 
     // MARK: - Pictures of chats
 
-    /// Stores a picture that no room has yet: for endpoints with messages outside of rooms.
-    package func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
-        try await chat.pictures.store(bytes, try chat.pictures.place(for: bytes))
+    /// Stores a picture outside of rooms: for endpoints with messages from person to person.
+    ///
+    /// - Parameters:
+    ///   - address: the sender's, for whom it counts.
+    ///   - isSent: a message has it already; otherwise it is deleted within a minute unless `keepPicture` follows.
+    package func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture {
+        try await chat.pictures.store(
+            bytes, try chat.pictures.place(for: bytes), of: PictureOwner(address: address),
+            isSent ? .personal : .untilSent)
     }
+
+    /// A message has sent a picture that was stored without one.
+    package func keepPicture(_ id: String) { chat.pictures.keep(id) }
 
     /// The bytes of a stored picture.
     package func picture(_ id: String) async throws(ConferenceError) -> [UInt8] { try await chat.pictures.read(id) }

@@ -31,10 +31,11 @@ final class ClusterMember: Sendable {
         try Self.checkAdvertised(settings)
         let late = Guarded<ClusterFront?>(nil)
         bridge = ClusterBridge(conference, seal: RoomSeal(secret: settings.secret), logger: logger) { node in
-            late.withLock { $0 }?.pipes.nodeIsGone(node)
+            late.withLock { $0 }?.nodeIsGone(node)
         }
         do throws(ClusterFault) {
-            let record = try NodeRecord(settings: settings, version: Gateway.version)
+            var record = try NodeRecord(settings: settings, version: Gateway.version)
+            (record.protocol, record.needs) = (RoomState.version, RoomState.needs)
             let tokens = NodeToken(secret: settings.secret, node: record.id)
             peers = try HTTPPeerQueries(settings.tls) { [(NodeHeaders.token, tokens.make(for: $0.id))] }
             node = try ClusterNode(
@@ -70,12 +71,17 @@ final class ClusterMember: Sendable {
     /// The internal listener. The node registers itself as soon as it listens.
     func listener(_ endpoints: Endpoints, budget: DescriptorBudget) -> any Service {
         let gate = NodeGate(tokens: front.tokens)
-        let responder = NodeResponder(responder: endpoints.responder, front: front, gate: gate) { [node] in node.alive }
+        let responder = NodeResponder(
+            responder: endpoints.responder, front: front, gate: gate, alive: { [node] in node.alive }
+        ) {
+            [node] in await node.reaches($0, $1)
+        }
         let channelEndpoints = endpoints.nodeEndpoints
         let (rules, limits) = (endpoints.rules, endpoints.limits)
         let (largeBodies, table) = (endpoints.largeBodies, endpoints.responder.table)
         // Nodes count in all only: each carries the connections of many clients.
-        let connections = ConnectionGate(connections: budget.nodeConnections, perAddress: budget.nodeConnections)
+        let connections = ConnectionGate(
+            connections: budget.nodeConnections, perAddress: budget.nodeConnections, isFair: false)
         let door = endpoints.rawTCP
         let serveRawTCP: @Sendable (NodeBytes) async -> Void = { [front] client in
             if let door { await client.serve(by: door, front) }

@@ -74,12 +74,17 @@ struct Endpoints: Sendable {
             adminToken: auth.adminToken, verifier: verifier, links: links, conference: conference)
         let hls = HLSEndpoint(joins, policy: access)
         let ofProcess = ProcessSamples(version: Gateway.version, certificateExpiry: certificateExpiry)
-        let isInCluster: @Sendable () -> Bool = { [cluster] in cluster?.directory.view.isReady ?? true }
+        let clusterFault: @Sendable () -> String? = { [cluster] in
+            guard let view = cluster?.directory.view, !view.isReady else { return nil }
+            return view.distrust.map { "no other node of the cluster believes this one: \($0)" }
+                ?? "this node reaches neither the store of its cluster nor another node"
+        }
         table.addServer(
-            conference, policy: access, isInCluster: isInCluster, isEmptying: { drain?.isDraining ?? false }
-        ) { [gate, whip, largeBodies] in
+            conference, policy: access, clusterFault: clusterFault, isEmptying: { drain?.isDraining ?? false }
+        ) { [gate, whip, largeBodies, joins] in
             let common =
                 statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
+                + joins.samples
             return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
                 + (webhooks?.samples ?? [])
                 + (tracer?.samples ?? [])
@@ -115,6 +120,7 @@ struct Endpoints: Sendable {
             pattern: .path("/signal"), maxMessageBytes: configuration.limits.messageBytes,
             oversized: { String(buffer: ServerMessage.error($0 ? inside : outside, fatal: true).bytes) },
             placement: .byMessage(.creates) { ClientMessage.room(joinedBy: $0) },
+            entry: { door, _, message, room throws(Refusal) in try door.check(message, for: room) },
             refusal: { ServerMessage.error($0, fatal: false).bytes },
             serve: { await signalling.serve($0) })
         let others = families.flatMap(\.webSocketEndpoints)
@@ -127,6 +133,9 @@ struct Endpoints: Sendable {
             return front
         }
         self.cluster = cluster
+        cluster?.door.withLock {
+            $0 = FrontDoor(authorizer: authorizer, tickets: ClusterTickets(secret: configuration.cluster.secret))
+        }
         self.families = families
         responder = GatewayResponder(
             table: table, rules: rules,
@@ -151,6 +160,10 @@ struct Endpoints: Sendable {
     private static func forward(by front: ClusterFront) -> GatewayResponder.Forward {
         { route, asked, serve in
             try front.checkLoop(asked)
+            // The own endpoint refuses in the words of its family, and counts it.
+            if route.access == .endpoint, !front.door.withLock({ $0 }).admits(route.placement, asked) {
+                return try await serve(asked)
+            }
             return try await RouteProxy(front: front, route: route, asked: asked, serve: serve).response()
         }
     }

@@ -96,7 +96,9 @@ private struct ClusterStatus: Decodable {
         var rooms: Int
         var seats: Int
         var answers: Bool
+        var fault: String?
         var state: String?
+        var storeFault: String?
         var leaseMargin: Double?
         var following: Bool?
         var sees: [String]?
@@ -119,7 +121,10 @@ private struct ClusterStatus: Decodable {
             agreed
             ? "\(nodes.count) nodes, and all agree (asked: \(node))"
             : "\(nodes.count) nodes, which do not agree or are not sure (asked: \(node))"
-        return table + ["", sum]
+        let faults = nodes.compactMap { node in
+            node.fault.map { "\(node.id): \($0)" } ?? node.storeFault.map { "\(node.id): etcd takes no writes: \($0)" }
+        }
+        return table + [""] + faults + [sum]
     }
 
     private func row(_ node: Node) -> [String] {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Gateway
+import Inputs
 
 /// The program: `tessera serve` and its tools.
 @main
@@ -10,7 +11,7 @@ struct Tessera: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self, ClusterCommand.self,
-            VersionCommand.self,
+            VersionCommand.self, SourceWorkerCommand.self,
         ])
 }
 
@@ -18,4 +19,12 @@ struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Prints the version.")
 
     func run() { print("tessera \(Gateway.version)") }
+}
+
+/// The process that decodes one input. The server starts it.
+struct SourceWorkerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "source-worker", abstract: "Decodes an input for the server.", shouldDisplay: false)
+
+    func run() { SourceWorker.run() }
 }

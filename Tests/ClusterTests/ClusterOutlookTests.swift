@@ -19,6 +19,7 @@ import Testing
         #expect(outlook { _ in }.isAgreed)
         #expect(!outlook { $0.standing = .unsure }.isAgreed)
         #expect(!outlook { $0.isFollowing = false }.isAgreed)
+        #expect(!outlook { $0.storeFault = "mvcc: database space exceeded" }.isAgreed)
         #expect(!outlook { $0.incarnation = "2" }.isAgreed)
         #expect(!outlook { $0.nodes["c"] = "1" }.isAgreed)
         #expect(!outlook { $0.nodes["a"] = "0" }.isAgreed)

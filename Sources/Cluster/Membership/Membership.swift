@@ -19,6 +19,10 @@ struct Membership: Sendable {
         var silentRounds = 2
         /// Between tries to register while another process has the id.
         var displacedRetry: Duration = .seconds(5)
+        /// How long a peer must have been sure before it may fence others. After an outage of the store a new leader gives
+        /// each lease its time once more, and the first nodes that are sure again see the others' leases end although
+        /// these are about to be back.
+        var fencing: Duration { ttl * 2 }
     }
 
     enum Action: Hashable, Sendable {
@@ -73,6 +77,8 @@ struct Membership: Sendable {
     private var isDisplaced = false
     /// Rounds of questions without any answer, in a row.
     private var silentRounds = 0
+    /// Since when the node is sure without a break.
+    private var sureSince = Instant.distantFuture
 
     init(id: String, incarnation: String, _ configuration: Configuration) {
         self.id = id
@@ -93,6 +99,9 @@ struct Membership: Sendable {
 
     /// The lease under which the node's keys stand; nil: there is none now.
     var leaseID: Int64? { phase == .registered ? lease?.id : nil }
+
+    /// How long the node has been sure without a break.
+    func sureFor(at now: Instant) -> Duration { standing(at: now) == .sure ? max(.zero, now - sureSince) : .zero }
 
     func leaseMargin(at now: Instant) -> Duration { phase == .registered ? deadline - now : .zero }
 
@@ -145,7 +154,7 @@ struct Membership: Sendable {
         isRegistering = false
         let hasRooms = phase == .lost
         lease = Lease(id: id, deadline: sent + min(ttl, configuration.ttl), revision: revision)
-        (phase, isDisplaced, silentRounds) = (.registered, false, 0)
+        (phase, isDisplaced, silentRounds, sureSince) = (.registered, false, 0, now)
         nextRenewal = sent + configuration.renewal
         nextQuestion = .distantPast
         isRenewing = false
@@ -189,6 +198,7 @@ struct Membership: Sendable {
         nextRenewal = max(sent + configuration.renewal, now)
         guard now < lease.deadline else { return [] }
         (silentRounds, nextQuestion) = (0, .distantPast)
+        if wasUnsure { sureSince = now }
         return wasUnsure ? [.relist] : []
     }
 
@@ -243,6 +253,7 @@ struct Membership: Sendable {
         let isGone = answers.contains { answer in
             answer.standing == .sure && answer.isFollowing && answer.revision >= registration
                 && answer.nodes[id] != incarnation
+                && answer.sureFor.map { $0 >= configuration.fencing.inSeconds } ?? true
         }
         guard isGone else { return [] }
         (phase, lease) = (.fenced, nil)

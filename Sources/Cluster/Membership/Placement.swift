@@ -57,7 +57,9 @@ struct Placement: Sendable {
         if !hasAsked, let former = copy.former(of: room, at: now), former.record.id != copy.id {
             return .ask(former.record)
         }
-        guard let node = Self.choose(copy, wish, excluding: excluded, &random) else { return .failed(.full) }
+        guard let node = Self.choose(copy, wish, excluding: excluded, reading: needs(copy, at: now), &random) else {
+            return .failed(.full)
+        }
         tries += 1
         target = node.record
         copy.intend(node.record.id)
@@ -120,14 +122,24 @@ struct Placement: Sendable {
 
     // MARK: The choice
 
+    /// The lowest `NodeRecord.protocol` of a node that can go on with the room; 0 where nobody knows who had it.
+    private func needs(_ copy: StoreCopy, at now: Instant) -> Int {
+        let source = copy.owners[room].flatMap { copy.nodes[$0.node]?.record } ?? copy.former(of: room, at: now)?.record
+        return source.map { $0.needs ?? $0.protocol } ?? 0
+    }
+
     /// The better of two random nodes of this node's zone that have room left, or of all zones where there is none.
+    ///
+    /// - Parameter needs: the lowest protocol of a node that can read what is stored of the room.
     static func choose(
-        _ copy: StoreCopy, _ wish: PlacementWish, excluding ids: Set<String> = [],
+        _ copy: StoreCopy, _ wish: PlacementWish, excluding ids: Set<String> = [], reading needs: Int = 0,
         _ random: inout some RandomNumberGenerator
     ) -> StoreCopy.Node? {
         let here = copy.nodes[copy.id]
         if wish == .here { return here.flatMap { canTake($0) ? $0 : nil } }
-        let able = copy.nodes.values.filter { canTake($0) && !ids.contains($0.record.id) }
+        let able = copy.nodes.values.filter {
+            canTake($0) && !ids.contains($0.record.id) && $0.record.protocol >= needs
+        }
         let near = able.filter { $0.record.zone == here?.record.zone }
         // In order, so that a seed always gives the same choice.
         let candidates = (near.isEmpty ? able : near).sorted { $0.record.id < $1.record.id }

@@ -18,6 +18,8 @@ struct StoreCopy: Sendable {
         fileprivate var loadRevision: Int64 = 0
         /// Its internal port refuses connections: no room is placed there until it writes again.
         fileprivate(set) var isSuspect = false
+        /// When its last write came.
+        fileprivate var heardAt = Instant.distantPast
 
         init(record: NodeRecord, lease: Int64, revision: Int64) {
             (self.record, self.lease, self.revision) = (record, lease, revision)
@@ -94,6 +96,11 @@ struct StoreCopy: Sendable {
     mutating func suspect(_ record: NodeRecord) {
         guard nodes[record.id]?.record.incarnation == record.incarnation else { return }
         nodes[record.id]?.isSuspect = true
+    }
+
+    /// How long a process has written nothing; nil: it is not registered.
+    func silence(of record: NodeRecord, at now: Instant) -> Duration? {
+        nodes[record.id].flatMap { $0.record.incarnation == record.incarnation ? now - $0.heardAt : nil }
     }
 
     /// Counts a room for a node while its transaction runs, so that many placements at once do not choose alike.
@@ -219,12 +226,14 @@ struct StoreCopy: Sendable {
             if id == self.id { notices.append(.ownKey(incarnation: record.incarnation, revision: entry.revision)) }
             guard var node = nodes[id] else {
                 nodes[id] = Node(record: record, lease: entry.lease, revision: entry.revision)
+                nodes[id]?.heardAt = now
                 countRooms(of: id)
                 return
             }
             guard entry.revision > node.revision else { return }
             let old = node.record
             (node.record, node.lease, node.revision, node.isSuspect) = (record, entry.lease, entry.revision, false)
+            node.heardAt = now
             nodes[id] = node
             if old.incarnation != record.incarnation {
                 countRooms(of: id)
@@ -236,6 +245,7 @@ struct StoreCopy: Sendable {
                 let since = node.loadRevision
                 node.recent.removeAll { $0 <= since }
                 (node.load, node.loadRevision, node.isSuspect) = (load, entry.revision, false)
+                node.heardAt = now
             }
             nodes[id] = node
         case (.owner(let room), .owner(let record)):

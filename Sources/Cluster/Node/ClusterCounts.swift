@@ -36,8 +36,14 @@ struct ClusterCounts: Hashable, Sendable {
             }
             + [
                 MetricSample(
+                    "tessera_cluster_store_refuses", "1 while etcd refuses this node's writes.", .gauge,
+                    view.storeFault == nil ? 0 : 1),
+                MetricSample(
+                    "tessera_cluster_trusted", "0 while no other node takes this one's token.", .gauge,
+                    view.distrust == nil ? 1 : 0),
+                MetricSample(
                     "tessera_cluster_store_errors_total", "Calls that a member of etcd did not answer, or refused.",
-                    .counter, Double(errors))
+                    .counter, Double(errors)),
             ]
     }
 }

@@ -119,10 +119,59 @@ extension ClusterNode {
         }
     }
 
-    package func ownerIsGone(_ owner: RoomOwner, of room: String) async {
-        guard !owner.isHere else { return }
+    package func ownerIsGone(_ owner: RoomOwner, of room: String) async -> Bool {
+        guard !owner.isHere else { return false }
         state.withLock { $0.copy.suspect(owner.node) }
+        guard await hasEnded(owner.node) else {
+            logger.warning(
+                "this node does not reach another one, which lives", metadata: ["node": "\(owner.node.id)"])
+            return false
+        }
         await release(room, epoch: owner.epoch, withState: false)
+        return true
+    }
+
+    /// Whether a process has ended whose port refuses this node's connections. Its rooms share one inquiry.
+    private func hasEnded(_ node: NodeRecord) async -> Bool {
+        let inquiry = state.withLock { state in
+            if let running = state.inquiries[node.incarnation] { return running }
+            let task = Task { [self] in
+                let isGone = await inquire(node)
+                Task { [self] in
+                    try? await Task.sleep(for: .milliseconds(500))
+                    forgetInquiry(node)
+                }
+                return isGone
+            }
+            state.inquiries[node.incarnation] = task
+            return task
+        }
+        return await inquiry.value
+    }
+
+    private func forgetInquiry(_ node: NodeRecord) { state.withLock { $0.inquiries[node.incarnation] = nil } }
+
+    private func inquire(_ node: NodeRecord) async -> Bool {
+        let asked = state.withLock { state in
+            let others = state.copy.nodes.values.map(\.record).filter { ![state.copy.id, node.id].contains($0.id) }
+            return Array(others.shuffled(using: &state.random).prefix(3))
+        }
+        let witnesses = await withTaskGroup(of: PeerReach?.self) { group in
+            for other in asked {
+                group.addTask { [peers] in await peers.witness(other, of: node, within: .milliseconds(600)) }
+            }
+            return await group.reduce(into: [PeerReach]()) { if let reach = $1 { $0.append(reach) } }
+        }
+        let age = state.withLock { $0.copy.silence(of: node, at: BootClock.now()) }
+        return DeathEvidence.suffices(witnesses: witnesses, silence: age)
+    }
+
+    /// The answer to `GET /cluster/reaches`: whether this node reaches another one.
+    package func reaches(_ id: String, _ incarnation: String) async -> PeerReach {
+        let (node, own) = state.withLock { ($0.copy.nodes[id]?.record, $0.record) }
+        if id == own.id { return incarnation == own.incarnation ? .reached : .refused }
+        guard let node, node.incarnation == incarnation else { return .silent }
+        return PeerReach(await peers.ask(node, within: .milliseconds(300)), of: node)
     }
 
     /// Tells that a request for a room that is here named a later epoch: if another node has the room, it ends here.

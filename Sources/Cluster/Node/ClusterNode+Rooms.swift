@@ -1,9 +1,9 @@
 import Basics
 import FoundationEssentials
+import Logging
 
 /// What the node does with its own keys: reports, claims, releases, states.
 extension ClusterNode {
-    private static let reportPeriod = Duration.seconds(2)
     private static let comparisonPeriod = Duration.seconds(1)
     /// How often the states of rooms that nobody has are looked for, and how old they become.
     private static let collection = Duration.seconds(600)
@@ -14,7 +14,7 @@ extension ClusterNode {
         while !Task.isCancelled {
             await reportOnce()
             checkWatch()
-            try? await Task.sleep(for: Self.reportPeriod)
+            try? await Task.sleep(for: DeathEvidence.reportPeriod)
         }
     }
 
@@ -24,6 +24,7 @@ extension ClusterNode {
         guard let lease else { return }
         do {
             let revision = try await store.put(.load(id), .load(load), lease: lease)
+            noteWrites(nil)
             // A store that has lost data, behind a watch that has not noticed.
             if revision < known {
                 state.withLock { $0.watch }?.cancel()
@@ -36,7 +37,22 @@ extension ClusterNode {
             }
         } catch .leaseGone {
             state.withLock { $0.membership.leaseGone(lease: lease, at: BootClock.now()) }
+        } catch .refused(let why) {
+            noteWrites(why)
         } catch {}
+    }
+
+    /// A store whose quota is reached renews leases and answers, and takes no room.
+    private func noteWrites(_ fault: String?) {
+        let before = state.withLock { state in
+            defer { state.storeFault = fault }
+            return state.storeFault
+        }
+        if let fault, before == nil {
+            logger.error("etcd takes no writes, so no room can be placed: \(fault)")
+        } else if fault == nil, before != nil {
+            logger.notice("etcd takes writes again")
+        }
     }
 
     /// Compares the rooms that are here with the store's, each second and whenever owners change.

@@ -30,6 +30,12 @@ package final class ClusterNode: ClusterDirectory {
         var heart: Task<Void, Never>?
         var watch: Task<Void, any Error>?
         var isStopped = false
+        /// Inquiries after nodes whose ports refuse connections, by their incarnations.
+        var inquiries: [String: Task<Bool, Never>] = [:]
+        /// What the other nodes think of this one's token.
+        var trust = PeerTrust()
+        /// Why the store refused this node's last report.
+        var storeFault: String?
 
         /// What is older than the nodes' reports is no proof that the watch lives.
         func isFollowing(at now: Instant) -> Bool {
@@ -95,7 +101,7 @@ package final class ClusterNode: ClusterDirectory {
         let calls = hostCallStream
         let tasks = [
             Task { await self.follow() }, Task { await self.report() }, Task { await self.compare() },
-            Task { await self.collect() },
+            Task { await self.collect() }, Task { await self.watchTrust() },
             Task { [host] in
                 for await call in calls {
                     switch call {
@@ -140,7 +146,8 @@ package final class ClusterNode: ClusterDirectory {
                 leaseMargin: state.membership.leaseMargin(at: now).inSeconds,
                 nodes: state.copy.nodes.values.sorted { $0.record.id < $1.record.id }.map {
                     ClusterView.Node(record: $0.record, load: $0.load, rooms: $0.rooms)
-                }, isFollowing: state.isFollowing(at: now))
+                }, isFollowing: state.isFollowing(at: now), distrust: state.trust.fault,
+                storeFault: state.storeFault)
         }
     }
 
@@ -151,7 +158,9 @@ package final class ClusterNode: ClusterDirectory {
             AliveAnswer(
                 node: state.record.id, incarnation: state.record.incarnation,
                 standing: state.membership.standing(at: now),
-                leaseMargin: state.membership.leaseMargin(at: now).inSeconds, isFollowing: state.isFollowing(at: now),
+                leaseMargin: state.membership.leaseMargin(at: now).inSeconds,
+                sureFor: state.membership.sureFor(at: now).inSeconds, storeFault: state.storeFault,
+                isFollowing: state.isFollowing(at: now),
                 revision: state.copy.seen, nodes: state.copy.nodes.mapValues(\.record.incarnation), rooms: rooms)
         }
     }
@@ -159,16 +168,16 @@ package final class ClusterNode: ClusterDirectory {
     /// Asks every node what it believes; takes a second at most.
     package func outlook() async -> ClusterOutlook {
         let (view, id) = (view, here.id)
-        let answers = await withTaskGroup(of: (String, AliveAnswer?).self) { group in
+        let answers = await withTaskGroup(of: (String, PeerAnswer).self) { group in
             for node in view.nodes.map(\.record) where node.id != id {
-                group.addTask { [peers] in (node.id, await peers.alive(node, within: .seconds(1))) }
+                group.addTask { [peers] in (node.id, await peers.ask(node, within: .seconds(1))) }
             }
-            var answers = [id: Optional(alive)]
+            var answers = [id: PeerAnswer.alive(alive)]
             for await (id, answer) in group { answers[id] = answer }
             return answers
         }
         return ClusterOutlook(
-            here: id, nodes: view.nodes.map { .init(node: $0, answer: answers[$0.record.id] ?? nil) })
+            here: id, nodes: view.nodes.map { .init(node: $0, answered: answers[$0.record.id] ?? .silent) })
     }
 
     /// The metrics of the membership and the store.

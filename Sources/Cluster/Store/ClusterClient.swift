@@ -24,12 +24,15 @@ extension HTTPClient {
     /// Sends a request. The limit is that of the whole answer. Nothing here needs the cooperative pool, which may be full:
     /// the deadlines of the client's own API for tasks do, and end with the answer's head.
     func send(_ request: Request, within limit: Duration, answerBytes: Int) async throws -> (
-        status: HTTPResponseStatus, body: Data
+        status: HTTPResponseStatus, body: Data, refusal: String?
     ) {
         let answer = try await execute(
             request: request, delegate: ResponseAccumulator(request: request, maxBodySize: answerBytes),
             deadline: .now() + .nanoseconds(limit.nanoseconds)
         ).get()
-        return (answer.status, Data((answer.body?.readableBytesView).map { [UInt8]($0) } ?? []))
+        return (
+            answer.status, Data((answer.body?.readableBytesView).map { [UInt8]($0) } ?? []),
+            answer.headers.first(name: PeerRefusal.header).map { PeerRefusal.explanation($0) }
+        )
     }
 }

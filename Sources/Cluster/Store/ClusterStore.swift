@@ -68,6 +68,8 @@ enum StoreError: Error, Hashable, Sendable {
     case compacted
     /// The store refuses the call: rights, space, version.
     case refused(String)
+    /// The store does not take the call's token.
+    case unauthenticated(String)
     /// The answer is no answer to the call.
     case unreadable(String)
 }

@@ -128,6 +128,7 @@ enum EtcdAnswer {
         var storeError: StoreError {
             if message.contains("requested lease not found") { return .leaseGone }
             if message.contains("has been compacted") { return .compacted }
+            if isUnauthenticated { return .unauthenticated(message) }
             return code == 14 || code == 4 || message.contains("no leader") || message.contains("not capable")
                 ? .unreachable(message) : .refused(message)
         }

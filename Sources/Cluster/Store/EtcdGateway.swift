@@ -11,7 +11,6 @@ final class EtcdGateway: ClusterStore {
     private struct State {
         /// The endpoint to be asked first.
         var preferred = 0
-        var token: String?
         var errors = 0
     }
 
@@ -24,15 +23,15 @@ final class EtcdGateway: ClusterStore {
     private static let pages = 1000
 
     private let endpoints: [String]
-    private let user: String
-    private let password: String
     private let group: MultiThreadedEventLoopGroup
     private let client: HTTPClient
     private let state = Guarded(State())
+    /// nil: etcd has no users.
+    private let session: EtcdSession?
+    private static let silence = "no answer in time"
 
     init(_ settings: ClusterSettings) throws(ClusterFault) {
         endpoints = settings.etcd.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
-        (user, password) = (settings.user, settings.password)
         // A loop of its own: the server's loops may be busy when a renewal is due.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         self.group = group
@@ -42,6 +41,9 @@ final class EtcdGateway: ClusterStore {
             group.shutdownGracefully { _ in }
             throw error
         }
+        session =
+            settings.user.isEmpty || endpoints.isEmpty
+            ? nil : Self.login(settings, endpoints, client, on: group.any())
     }
 
     var errors: Int { state.withLock { $0.errors } }
@@ -49,6 +51,7 @@ final class EtcdGateway: ClusterStore {
     func avoidEndpoint() { failed(state.withLock { $0.preferred }) }
 
     func close() async {
+        session?.close()
         try? await client.shutdown()
         try? await group.shutdownGracefully()
     }
@@ -129,8 +132,9 @@ final class EtcdGateway: ClusterStore {
         _ area: StoreArea, from revision: Int64, at index: Int, _ take: @Sendable (StoreChanges) async -> Void
     ) async throws(StoreError) {
         // Without the second header a member that is cut off keeps the watch open, and even tells of progress.
-        let request = try await request(
-            index, "/v3/watch", EtcdRequest.watch(area, from: revision), ["Grpc-Metadata-hasleader": "true"])
+        let token = try await token(within: Self.limit)
+        var request = try request(index, "/v3/watch", EtcdRequest.watch(area, from: revision), token)
+        request.headers.replaceOrAdd(name: "Grpc-Metadata-hasleader", value: "true")
         let lines = WatchLines()
         let task = client.execute(request: request, delegate: lines)
         task.futureResult.whenComplete { _ in lines.finish() }
@@ -142,7 +146,7 @@ final class EtcdGateway: ClusterStore {
                 if !changes.changes.isEmpty { await take(changes) }
             }
         } catch let error as StoreError {
-            if case .refused = error { dropToken() }
+            if case .unauthenticated = error, let token { session?.refused(token) }
             throw error
         } catch {
             throw .unreachable("the watch broke: \(Self.explain(error))")
@@ -155,45 +159,50 @@ final class EtcdGateway: ClusterStore {
     private func call<Answer: Decodable>(
         _ type: Answer.Type, _ path: String, _ body: String, within limit: Duration = EtcdGateway.limit
     ) async throws(StoreError) -> Answer {
+        var token = try await token(within: limit)
         let first = state.withLock { $0.preferred }
         var failure = StoreError.unreachable("there is no endpoint")
+        var (wasSilent, hasNewToken) = (false, false)
         for offset in endpoints.indices {
             let index = (first + offset) % endpoints.count
-            do {
-                let answer = try await call(type, path, body, at: index, within: limit, canRenewToken: true)
-                return answer
-            } catch {
-                switch error {
-                case .unreachable, .unreadable:
-                    failed(index)
-                    failure = error
-                case .refused:
-                    state.withLock { $0.errors += 1 }
-                    throw error
-                case .leaseGone, .compacted: throw error
+            while true {
+                do {
+                    let answer = try await call(type, path, body, token, at: index, within: limit)
+                    session?.answered()
+                    return answer
+                } catch {
+                    switch error {
+                    case .unauthenticated where !hasNewToken && token != nil:
+                        if let token { session?.refused(token) }
+                        token = try await self.token(within: limit)
+                        hasNewToken = true
+                        continue
+                    case .unreachable, .unreadable:
+                        failed(index)
+                        failure = error
+                        if error == .unreachable(Self.silence) { wasSilent = true }
+                    case .refused, .unauthenticated:
+                        state.withLock { $0.errors += 1 }
+                        throw error
+                    case .leaseGone, .compacted: throw error
+                    }
                 }
+                break
             }
         }
-        // A token has the raft index at which it was given, and a member waits for that index before it answers: one that
-        // has begun anew with no data (an etcd that was lost) would wait for a long time.
-        dropToken()
+        if wasSilent { session?.unanswered() }
         throw failure
     }
 
     private func call<Answer: Decodable>(
-        _ type: Answer.Type, _ path: String, _ body: String, at index: Int, within limit: Duration,
-        canRenewToken: Bool
+        _ type: Answer.Type, _ path: String, _ body: String, _ token: String?, at index: Int, within limit: Duration
     ) async throws(StoreError) -> Answer {
-        let answer = try await send(try await request(index, path, body), within: limit)
+        let answer = try await send(try request(index, path, body, token), within: limit)
         if answer.status == .ok, let result = try? EtcdAnswer.parse(type, answer.body) { return result }
         let fault: EtcdAnswer.Fault
         do { fault = try EtcdAnswer.parse(EtcdAnswer.Fault.self, answer.body) } catch {
             // What stands in front of etcd, or another server.
             throw answer.status == .ok ? error : .unreachable("status \(answer.status.code)")
-        }
-        if fault.isUnauthenticated, !user.isEmpty, canRenewToken {
-            dropToken()
-            return try await call(type, path, body, at: index, within: limit, canRenewToken: false)
         }
         throw fault.storeError
     }
@@ -206,50 +215,71 @@ final class EtcdGateway: ClusterStore {
         }
     }
 
-    private func dropToken() { state.withLock { $0.token = nil } }
-
+    /// - Parameter token: nil: without one.
     private func request(
-        _ index: Int, _ path: String, _ body: String, _ headers: [String: String] = [:]
-    ) async throws(StoreError) -> HTTPClient.Request {
-        var request = try makeRequest(index, path, body)
-        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
-        guard !user.isEmpty else { return request }
-        request.headers.replaceOrAdd(name: "Authorization", value: try await token(index))
-        return request
-    }
-
-    private func makeRequest(_ index: Int, _ path: String, _ body: String) throws(StoreError) -> HTTPClient.Request {
+        _ index: Int, _ path: String, _ body: String, _ token: String?
+    ) throws(StoreError) -> HTTPClient.Request {
         do {
-            return try HTTPClient.Request(
+            var request = try HTTPClient.Request(
                 url: endpoints[index] + path, method: .POST, headers: ["Content-Type": "application/json"],
                 body: .string(body))
+            if let token { request.headers.replaceOrAdd(name: "Authorization", value: token) }
+            return request
         } catch {
             throw .refused("\(endpoints[index]) is no URL")
         }
     }
 
-    /// The token of the authentication; two tasks at the same time may both ask for one, which harms nobody.
-    private func token(_ index: Int) async throws(StoreError) -> String {
-        if let token = state.withLock({ $0.token }) { return token }
-        let body = EtcdRequest.authenticate(user: user, password: password)
-        let answer = try await send(try makeRequest(index, "/v3/auth/authenticate", body), within: Self.limit)
-        if answer.status == .ok, let token = try? EtcdAnswer.parse(EtcdAnswer.Authentication.self, answer.body).token,
+    /// The token of the node's login; nil: etcd has no users.
+    private func token(within limit: Duration) async throws(StoreError) -> String? {
+        try await session?.token(within: limit)
+    }
+
+    /// Asks the next member for a token. Each node begins with another one, so that all of etcd shares the work.
+    private static func login(
+        _ settings: ClusterSettings, _ endpoints: [String], _ client: HTTPClient, on loop: any EventLoop
+    ) -> EtcdSession {
+        let body = EtcdRequest.authenticate(user: settings.user, password: settings.password)
+        let turn = Guarded(Int.random(in: 0..<1024))
+        return EtcdSession(on: loop) { limit in
+            let index = turn.withLock { turn in
+                turn += 1
+                return turn % endpoints.count
+            }
+            guard
+                let request = try? HTTPClient.Request(
+                    url: endpoints[index] + "/v3/auth/authenticate", method: .POST,
+                    headers: ["Content-Type": "application/json"], body: .string(body))
+            else { return loop.makeSucceededFuture(.failure(.refused("\(endpoints[index]) is no URL"))) }
+            return client.execute(
+                request: request, delegate: ResponseAccumulator(request: request, maxBodySize: Self.answerBytes),
+                deadline: .now() + .nanoseconds(limit.nanoseconds)
+            ).futureResult.map { answer in
+                Self.token(in: Data((answer.body?.readableBytesView).map { [UInt8]($0) } ?? []), answer.status)
+            }.flatMapErrorThrowing { .failure(.unreachable(Self.explain($0))) }
+        }
+    }
+
+    private static func token(in body: Data, _ status: HTTPResponseStatus) -> Result<String, StoreError> {
+        if status == .ok, let token = try? EtcdAnswer.parse(EtcdAnswer.Authentication.self, body).token,
             token.utf8.count <= 8192, token.utf8.allSatisfy({ (33...126).contains($0) })
         {
-            state.withLock { $0.token = token }
-            return token
+            return .success(token)
         }
-        guard let fault = try? EtcdAnswer.parse(EtcdAnswer.Fault.self, answer.body) else {
-            throw .unreadable("no token")
+        guard let fault = try? EtcdAnswer.parse(EtcdAnswer.Fault.self, body) else {
+            return .failure(.unreadable("no token"))
         }
-        throw fault.storeError
+        // What a login says of authentication is for the operator: a wrong password.
+        if case .unauthenticated(let why) = fault.storeError { return .failure(.refused(why)) }
+        return .failure(fault.storeError)
     }
 
     private func send(_ request: HTTPClient.Request, within limit: Duration) async throws(StoreError) -> (
         status: HTTPResponseStatus, body: Data
     ) {
         do {
-            return try await client.send(request, within: limit, answerBytes: Self.answerBytes)
+            let answer = try await client.send(request, within: limit, answerBytes: Self.answerBytes)
+            return (answer.status, answer.body)
         } catch is ResponseAccumulator.ResponseTooBigError {
             throw .unreadable("the answer is too long")
         } catch {
@@ -260,7 +290,7 @@ final class EtcdGateway: ClusterStore {
     private static func explain(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where [.deadlineExceeded, .connectTimeout].contains(error):
-            "no answer in time"
+            silence
         case let error as WatchLines.Fault: "\(error)"
         default: String("\(error)".prefix(200))
         }

@@ -2,7 +2,7 @@ package import Basics
 import CFFmpeg
 import Glibc
 
-/// Decodes the video of a demuxer: any codec of the installed libavcodec that needs no device. One thread uses it.
+/// Decodes the video of a demuxer: any codec of `InputCodecs.video`. One thread uses it.
 package final class InputVideoDecoder {
     package let rotation: Rotation
     private let decoder: StreamDecoder
@@ -10,7 +10,8 @@ package final class InputVideoDecoder {
     private var converter = PixelConverter()
 
     init(_ stream: UnsafeMutablePointer<AVStream>, maxPixels: Int) throws(CodecError) {
-        decoder = try StreamDecoder(stream, maxPixels: maxPixels)
+        try InputCodecs.check(stream.pointee.codecpar.pointee.codec_id, .video)
+        decoder = try StreamDecoder(stream, maxPixels: maxPixels, whitelist: InputCodecs.whitelist)
         timeBase = stream.pointee.time_base
         rotation = Self.rotation(of: stream)
     }
@@ -46,14 +47,15 @@ package final class InputVideoDecoder {
     }
 }
 
-/// Decodes the audio of a demuxer to mono at 48 kHz. One thread uses it.
+/// Decodes the audio of a demuxer, any codec of `InputCodecs.audio`, to mono at 48 kHz. One thread uses it.
 package final class InputAudioDecoder {
     private let decoder: StreamDecoder
     private let timeBase: AVRational
     private var resampler = FrameResampler()
 
     init(_ stream: UnsafeMutablePointer<AVStream>) throws(CodecError) {
-        decoder = try StreamDecoder(stream)
+        try InputCodecs.check(stream.pointee.codecpar.pointee.codec_id, .audio)
+        decoder = try StreamDecoder(stream, whitelist: InputCodecs.whitelist)
         timeBase = stream.pointee.time_base
     }
 

@@ -5,9 +5,6 @@ import Glibc
 final class DemuxerCallbacks {
     private let interrupt: ReadInterrupt
     private let nested: MediaDemuxer.Nested?
-    /// RTSP follows a redirection by itself, and asks nobody. It writes the new URL into its context first, and looks at
-    /// the interrupt before it sends the first byte to the new server.
-    private var followed: (format: UnsafeMutablePointer<AVFormatContext>, url: String)?
     /// The error that a callback could not hand through the library.
     private var failure: (any Error)?
     /// Whether that one ends the source: a playlist would go on with its next part.
@@ -17,11 +14,6 @@ final class DemuxerCallbacks {
         self.interrupt = interrupt
         self.nested = nested
     }
-
-    /// Ends the call once the context has another URL.
-    func follow(_ format: UnsafeMutablePointer<AVFormatContext>, at url: String) { followed = (format, url) }
-    /// The context is gone.
-    func unfollow() { followed = nil }
 
     /// The error of a call that returned `code`.
     func error(_ code: Int32, _ io: SourceIO? = nil) -> any Error {
@@ -37,12 +29,7 @@ final class DemuxerCallbacks {
         return DemuxError.failed(FFmpeg.reason(code))
     }
 
-    fileprivate var mustStop: Bool {
-        if interrupt.mustStop || isFinal { return true }
-        guard let followed, let url = followed.format.pointee.url, strcmp(url, followed.url) != 0 else { return false }
-        failure = DemuxError.redirected
-        return true
-    }
+    fileprivate var mustStop: Bool { interrupt.mustStop || isFinal }
 
     fileprivate func open(_ url: String, _ range: Range<Int64>?) -> SourceIO? {
         guard let nested else { return nil }

@@ -4,8 +4,9 @@ import Glibc
 /// Reads the coded packets of one video and one audio stream with libavformat, from a URL or from bytes that the caller
 /// fetches. One thread uses it, which it may block; `ReadInterrupt` ends that.
 ///
-/// The library opens nothing by itself but the URL that it was given: what a playlist names goes through `Nested`, an
-/// RTSP server's redirection is an error, other demuxers than the listed ones do not run.
+/// The library opens nothing by itself but the URL that it was given: what a playlist names goes through `Nested`, other
+/// demuxers than the listed ones do not run. An RTSP server's redirection it would follow, had its process more sockets
+/// than that of its first connection.
 package final class MediaDemuxer {
     package enum Origin {
         /// A URL that a protocol of the library reads, with that protocol's options; `protocols` are all that it may
@@ -103,6 +104,7 @@ package final class MediaDemuxer {
         context.pointee.max_streams = maxStreams
         context.pointee.probesize = probeBytes
         av_opt_set(context, "format_whitelist", formats, 0)
+        av_opt_set(context, "codec_whitelist", InputCodecs.whitelist, 0)
 
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
@@ -129,7 +131,6 @@ package final class MediaDemuxer {
             av_opt_set(context, "protocol_whitelist", "tcp", 0)
             av_dict_set(&options, "rtsp_transport", "tcp", 0)
             input = av_find_input_format("rtsp")
-            callbacks.follow(context, at: url)
             name = url
         case .bytes(_, let given):
             context.pointee.pb = io?.context
@@ -142,7 +143,6 @@ package final class MediaDemuxer {
         var format: UnsafeMutablePointer<AVFormatContext>? = context
         let result = avformat_open_input(&format, name, input, &options)
         guard result >= 0, let format else {
-            callbacks.unfollow()
             if connection != nil { avio_closep(&connection) }
             throw callbacks.error(result, io)
         }

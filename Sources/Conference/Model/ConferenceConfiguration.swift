@@ -98,7 +98,7 @@ package struct ConferenceConfiguration: Sendable {
         /// The program that delivers each complete recording, and its arguments (`DeliveryCommand`); empty: none.
         package var onFinished: [String] = []
         /// The longest run of that program, and how long failed runs are repeated.
-        package var deliveryLimit = Duration.seconds(6 * 3600)
+        package var deliveryLimit = Duration.seconds(15 * 60)
         package var retryFor = Duration.seconds(72 * 3600)
         /// The age at which recordings are removed; zero: none is.
         package var keep: Duration = .zero
@@ -150,6 +150,10 @@ package struct ConferenceConfiguration: Sendable {
         /// Seats whose peer has not connected yet.
         package var halfOpen = 200
         package var halfOpenPerAddress = 40
+        /// How long a seat without a media connection stays, whatever its signalling does.
+        package var seatWithoutMedia = Room.seatWithoutMedia
+        /// The time from the two descriptions to the client's first valid connectivity check.
+        package var firstCheck = Duration.seconds(5)
         /// Those who wait to be let into rooms (`RoomSettings.admit`).
         package var waiting = 500
         package var waitingPerAddress = 30

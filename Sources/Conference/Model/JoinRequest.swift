@@ -6,10 +6,45 @@ package struct JoinClient: Hashable, Sendable {
     package var address: IPAddress?
     /// The identity in a verified token; nil without one.
     package var identity: String?
+    /// What the endpoint knows the client by when it comes back; nil: nothing.
+    package var device: Device?
+
+    /// A client's device or account, as its endpoint knows it.
+    package struct Device: Hashable, Sendable {
+        /// Any of these shows that it is the same one.
+        package var keys: Set<String>
+        /// Whether it is refused after a removal, since its app would offer again at once.
+        package var isRefused: Bool
+        /// Whether its app comes back by itself.
+        package var comesBack: Bool
+
+        package init(_ keys: Set<String>, isRefused: Bool = false, comesBack: Bool = false) {
+            (self.keys, self.isRefused, self.comesBack) = (keys, isRefused, comesBack)
+        }
+
+        func matches(_ other: Device) -> Bool { !keys.isDisjoint(with: other.keys) }
+    }
+
+    /// What the kept places of limits are to it.
+    package var standing = ShareStanding.stranger
 
     package init(address: IPAddress? = nil, identity: String? = nil) {
         self.address = address
         self.identity = identity
+    }
+
+    /// An administrator, or the server itself.
+    package static let administrator: JoinClient = {
+        var client = JoinClient()
+        client.standing = .administrator
+        return client
+    }()
+
+    /// The client as one who has a seat.
+    var inside: JoinClient {
+        var client = self
+        if standing == .stranger { client.standing = .inside }
+        return client
     }
 }
 
@@ -73,6 +108,8 @@ package struct JoinRequest: Hashable, Sendable {
     package var endsWithMedia = false
     /// The client for whose limits the seat, and a room created for it, count.
     package var client = JoinClient()
+    /// The client was removed from this meeting (`Removals`): a moderator has to let it in.
+    var wasRemoved = false
     /// The verified ticket that gives the client its seat; nil: the seat is a new one.
     var ticket: SeatTicket?
     /// Whether the endpoint reports the loss of signalling; false: only ICE shows that the client is gone.

@@ -22,6 +22,8 @@ package enum Moderation: Hashable, Sendable {
     case admit(String?)
     /// … or refuses them.
     case refuse(String?)
+    /// Refuses everybody who waits at the address of this one, and whoever asks from there for ten minutes.
+    case refuseAddress(String)
     case end
 
     package var action: RoomAction {
@@ -35,7 +37,7 @@ package enum Moderation: Hashable, Sendable {
         case .changeRole: .changeRole
         case .stage, .audience: .stage
         case .remove: .remove
-        case .admit, .refuse: .admit
+        case .admit, .refuse, .refuseAddress: .admit
         case .end: .end
         }
     }

@@ -1,12 +1,14 @@
 import Basics
 import FoundationEssentials
+// For `_nfc`, which Foundation uses too: FoundationEssentials has no function for the composed form.
+@_spi(_Unicode) import Swift
 
 /// The rules for the names of rooms and participants.
 package enum Names {
     package static let allowedLength = 1...64
     /// The rule of `isRoom`, for people.
     package static let roomRule =
-        "1 to 64 characters, without control characters, /, \\, ?, # and %, no dot in front, and not ~socketIO"
+        "1 to 64 characters in NFC, without control characters, /, \\, ?, # and %, no dot in front, and not ~socketIO"
     /// The name by which the nodes of a cluster agree which of them has the Socket.IO family. No room can have it.
     package static let socketIOFamily = "~socketIO"
 
@@ -23,13 +25,23 @@ package enum Names {
         return name
     }
 
-    /// Whether a room can have this id: a text of up to 64 characters and 128 bytes that fits into a URL and does not
+    /// The text in NFC (UAX #15), the form of all ids of rooms: Swift's `==` ignores the difference, and neither URLs nor
+    /// the keys of other stores do. A text that is too long for an id comes back as it is.
+    package static func composed(_ text: String) -> String {
+        guard text.utf8.count <= 1024, !text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
+        var scalars = String.UnicodeScalarView()
+        scalars.append(contentsOf: text._nfc)
+        return String(scalars)
+    }
+
+    /// Whether a room can have this id: a text in NFC of up to 64 characters and 128 bytes that fits into a URL and does not
     /// look like a path.
     package static func isRoom(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count), allowedLength.contains(text.count), text.first != ".",
             text.first != " ", text.last != " ", text != socketIOFamily,
             text.unicodeScalars.contains(where: \.isVisible)
         else { return false }
+        guard text.utf8.elementsEqual(composed(text).utf8) else { return false }
         return text.unicodeScalars.allSatisfy {
             !$0.isHiddenControl && $0 != "/" && $0 != "\\" && $0 != "?" && $0 != "#" && $0 != "%"
         }

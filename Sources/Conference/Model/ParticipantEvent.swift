@@ -24,6 +24,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case access(RoomAccess)
     /// Who waits to be let in. For moderators only.
     case waiting([WaitingPerson])
+    /// So many wrong PINs were tried that further tries wait. For moderators only.
+    case pinTries(Int)
     /// A moderator switched the participant's audio off.
     case muted(by: String)
     /// A moderator asks something of the client.

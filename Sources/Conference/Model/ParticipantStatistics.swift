@@ -50,4 +50,7 @@ package struct ParticipantStatistics: Hashable, Sendable {
     package var faults = PeerFaults()
 
     package init() {}
+
+    /// Leaves the way of the media without the peer's address.
+    package mutating func hideAddress() { transport = String(transport.prefix { $0 != " " }) }
 }

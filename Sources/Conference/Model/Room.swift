@@ -9,6 +9,9 @@ struct Room: Sendable {
     static let seatRetention = Duration.seconds(15)
     /// How long a participant without signalling keeps its seat after its media connection was lost.
     static let silenceLimit = Duration.seconds(30)
+    /// How long a participant keeps its seat without a media connection, whatever its signalling does. A page that is
+    /// told comes back at once, where its user still decides on the camera.
+    static let seatWithoutMedia = Duration.seconds(60)
 
     let id: String
     var settings: RoomSettings
@@ -37,6 +40,8 @@ struct Room: Sendable {
     private var presentations = 0
     /// Names the meeting in tickets.
     var meetingID = RandomToken.make(16)
+    /// Somebody was removed from the meeting (`Removals`).
+    private(set) var hadRemoval = false
     /// Whether the seats of members that are gone are kept for their tickets.
     var keepsSeats = false
     private(set) var absent = AbsentSeats()
@@ -183,6 +188,7 @@ struct Room: Sendable {
 
     /// Decides what the ticket of a member is worth that leaves now.
     mutating func noteAbsence(of id: String, _ reason: LeaveReason) {
+        if reason == .removed { hadRemoval = true }
         guard keepsSeats, let member = member(id), member.isNative, !member.isInput else { return }
         switch reason {
         case .timeout, .failed, .moved, .draining, .replaced: absent.keep(RoomState.Seat(member))
@@ -200,6 +206,7 @@ struct Room: Sendable {
     /// Forgets who was in the meeting that is over.
     mutating func forgetSeats() {
         absent.clear()
+        hadRemoval = false
         meetingID = RandomToken.make(16)
     }
 
@@ -246,7 +253,9 @@ struct Room: Sendable {
     }
 
     private func mustWait(_ request: JoinRequest) -> Bool {
-        settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
+        // Whatever its role: a moderator too was removed by another one.
+        if request.wasRemoved { return !(request.admission.map(waiting.isAdmitted) ?? false) }
+        return settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
     }
 
     private func checkPlace(isViewer: Bool) throws(ConferenceError) {
@@ -256,16 +265,25 @@ struct Room: Sendable {
         if isFull { throw .roomFull(id) }
     }
 
-    /// Begins the wait of a client that has to be let in. Returns false where it need not wait any more.
-    mutating func wait(_ request: JoinRequest, id: String, at now: Instant) throws(ConferenceError) -> Bool {
+    /// Begins the wait of a client that has to be let in.
+    mutating func wait(_ request: JoinRequest, id: String, at now: Instant) throws(ConferenceError) -> WaitingStart {
         try checkDoor(request)
         guard mustWait(request) else {
             waiting.admitAtOnce(id, at: now)
-            return false
+            return .mayJoin
         }
-        try waiting.add(WaitingPerson(id: id, name: Names.shown(request.name) ?? "Guest"), at: now)
+        let person = WaitingPerson(
+            id: id, name: Names.shown(request.name) ?? "Guest", wasRemoved: request.wasRemoved)
+        let displaced = try waiting.add(person, from: request.client.address, at: now)
         noteEmptiness(at: now)
-        return true
+        return .waits(displaced: displaced)
+    }
+
+    /// Refuses all who wait at the address of one of them. Returns their ids.
+    mutating func refuseAddress(of id: String, at now: Instant) throws(ConferenceError) -> [String] {
+        guard waiting.people.contains(where: { $0.id == id }) else { throw .participantNotFound(id) }
+        defer { noteEmptiness(at: now) }
+        return waiting.refuseSite(of: id, at: now)
     }
 
     /// Lets in one who waits, or everyone. Returns their ids.
@@ -277,7 +295,7 @@ struct Room: Sendable {
     /// Ends a wait, or everyone's. Returns their ids.
     mutating func endWaits(_ id: String?, at now: Instant) -> [String] {
         defer { noteEmptiness(at: now) }
-        return waiting.remove(id)
+        return waiting.remove(id, at: now)
     }
 
     /// Ends the waits that took too long. Returns their ids.
@@ -308,10 +326,15 @@ struct Room: Sendable {
     }
 
     /// The members whose seats have expired.
-    func expired(at now: Instant) -> [String] {
+    ///
+    /// - Parameter limit: how long a seat stays without a media connection.
+    func expired(at now: Instant, withoutMedia limit: Duration = seatWithoutMedia) -> [String] {
         members.filter { member in
             if let lost = member.signallingLostAt, now - lost >= Room.seatRetention { return true }
-            guard let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else { return false }
+            guard !member.isInput, let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else {
+                return false
+            }
+            if now - silent >= limit { return true }
             return member.signallingLostAt != nil || !member.hasSignalling || member.endsWithMedia
         }.map(\.id)
     }
@@ -472,7 +495,7 @@ struct Room: Sendable {
             try changeRole(other, to: .participant)
         case .audience(let other): try changeRole(other, to: .viewer)
         case .remove(let other): _ = try index(other)
-        case .admit, .refuse, .end: break
+        case .admit, .refuse, .refuseAddress, .end: break
         }
         return []
     }

@@ -3,8 +3,13 @@ import FoundationEssentials
 /// Why a stored state is of no use.
 package struct BadRoomState: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
+    /// A server of a newer version can use it.
+    package var isNewer: Bool
 
-    package init(description: String) { self.description = description }
+    package init(description: String, isNewer: Bool = false) {
+        self.description = description
+        self.isNewer = isNewer
+    }
 }
 
 extension RoomState {
@@ -79,8 +84,13 @@ extension RoomState {
         guard let version: Int = members.value(.version), let room: String = members.value(.room),
             let meeting: String = members.value(.meeting), let savedAt = members.date(.savedAt)
         else { throw BadRoomState(description: "version, room, meeting or savedAt is missing") }
-        guard version == RoomState.version else {
-            throw BadRoomState(description: "it is of version \(version), and this server reads \(RoomState.version)")
+        // Additions of neighbouring versions are members that count as not there.
+        let needs = members.value(.needs) ?? version
+        guard needs <= RoomState.version, version >= RoomState.oldest else {
+            throw BadRoomState(
+                description:
+                    "it is of version \(version), which servers of version \(needs) and later read, and this one has \(RoomState.version)",
+                isNewer: needs > RoomState.version)
         }
         self.init(
             room: room, meeting: meeting, createdAt: members.date(.createdAt) ?? savedAt, savedAt: savedAt)

@@ -6,12 +6,16 @@ package import FoundationEssentials
 /// Its JSON is read tolerantly: members that are unknown, missing or broken count as not there.
 package struct RoomState: Hashable, Sendable, Codable {
     enum CodingKeys: String, CodingKey {
-        case version, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, chat
+        case version, needs, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, chat
         case recordings, streams, inputs
     }
 
-    /// Increases where an older server would misread a newer state.
+    /// Increases with each addition that other versions should know of. Nodes tell it as `NodeRecord.protocol`.
     package static let version = 1
+    /// The lowest version whose servers do not misread a state of this one: those that a room may move to.
+    package static let needs = 1
+    /// The lowest version whose states this server reads.
+    static let oldest = 1
     /// The most bytes of its JSON.
     package static let maxBytes = 512 << 10
     /// The age from which on a state says nothing about who is in the room. The states of running rooms are stored more
@@ -19,6 +23,8 @@ package struct RoomState: Hashable, Sendable, Codable {
     package static let lifetime = TimeInterval(15 * 60)
 
     package var version = RoomState.version
+    /// The lowest version that reads it; a state without it needs its own version.
+    package var needs = RoomState.needs
     package var room: String
     /// The name of the room's meeting in tickets.
     package var meeting: String
@@ -46,6 +52,26 @@ package struct RoomState: Hashable, Sendable, Codable {
     }
 
     func isStale(at now: Date) -> Bool { abs(now.timeIntervalSince(savedAt)) > Self.lifetime }
+
+    /// How much of a stored state counts.
+    enum Worth: Hashable, Sendable {
+        /// All of it: the meeting goes on.
+        case everything
+        /// It is too old to say who is there, and the room was closed to strangers. It stays closed: PIN, lock and waiting
+        /// room, the tickets of its people and the ids of those that were removed count; chat and outputs do not.
+        case door
+        /// The settings of a room that waits for its next meeting.
+        case settings
+        /// The meeting is over.
+        case nothing
+    }
+
+    /// - Parameter isReserved: whether rooms of this server begin by the API only.
+    func worth(_ settings: RoomSettings, isReserved: Bool, at now: Date) -> Worth {
+        if !isStale(at: now) { return .everything }
+        if self.isReserved || isReserved { return .settings }
+        return settings.locked || settings.pin != nil || settings.admit != .anyone ? .door : .nothing
+    }
 
     package struct Settings: Hashable, Sendable, Codable {
         package var layout: String?

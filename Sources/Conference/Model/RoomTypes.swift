@@ -247,6 +247,9 @@ package struct RecordingInfo: Hashable, Sendable {
     package var isRepaired = false
     /// Why the recording failed or ended early.
     package var failure: String?
+    /// When it ended, and by what; nil while it runs, and of recordings of older versions.
+    package var endedAt: Date?
+    package var endedBy: RecordingEnd?
     /// The recording that this one goes on with, which ran at another server before the room came here; nil: none.
     var continues: RecordingSeries?
     /// The id of the first recording of the meeting's part of which this is a part: this one's own, unless the room was

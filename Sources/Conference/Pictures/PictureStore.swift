@@ -1,6 +1,7 @@
 import Basics
 import Dispatch
 import Logging
+import Threads
 
 /// Stores the pictures of all chats. The disk's work happens on a queue of its own, in order, so that a disk that hangs
 /// blocks nothing else; the pictures that wait for it are bounded in bytes.
@@ -24,6 +25,7 @@ final class PictureStore: Sendable {
     private struct Counts {
         var stored = 0
         var deleted = 0
+        var ended = 0
         var bytes = 0
         var refused: [Refusal: Int] = [:]
         /// The last picture could not be written, which the log has said.
@@ -40,7 +42,7 @@ final class PictureStore: Sendable {
     func open() {
         queue.async { [self] in
             let bytes = folder.withLock { folder in
-                folder.readOnce()
+                folder.readOnce(at: MonotonicClock.now())
                 return folder.bytes
             }
             counts.withLock { $0.bytes = bytes }
@@ -88,26 +90,64 @@ final class PictureStore: Sendable {
         return Place(format, picture.count, self)
     }
 
-    /// Stores a picture; `done` is called on the store's queue.
-    func store(
-        _ picture: [UInt8], _ place: Place, done: @escaping @Sendable (Result<ChatPicture, ConferenceError>) -> Void
-    ) {
-        queue.async { [self] in done(write(picture, place.format)) }
+    /// How long a stored picture stays.
+    enum Life: Sendable {
+        case withMeeting
+        /// Until `keep`, and not long without.
+        case untilSent
+        case personal
     }
 
-    func store(_ picture: [UInt8], _ place: Place) async throws(ConferenceError) -> ChatPicture {
+    /// Stores a picture; `done` is called on the store's queue.
+    func store(
+        _ picture: [UInt8], _ place: Place, of owner: PictureOwner = PictureOwner(), _ life: Life = .withMeeting,
+        done: @escaping @Sendable (Result<ChatPicture, ConferenceError>) -> Void
+    ) {
+        queue.async { [self] in done(write(picture, place.format, owner, life)) }
+    }
+
+    func store(
+        _ picture: [UInt8], _ place: Place, of owner: PictureOwner = PictureOwner(), _ life: Life = .withMeeting
+    ) async throws(ConferenceError) -> ChatPicture {
         let result = await withCheckedContinuation { continuation in
-            store(picture, place) { continuation.resume(returning: $0) }
+            store(picture, place, of: owner, life) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
 
+    /// A chat has sent a picture that was stored `untilSent`.
+    func keep(_ id: String) {
+        queue.async { [self] in
+            folder.withLock { $0.keep(id, until: MonotonicClock.now() + PictureFolder.personalLife) }
+        }
+    }
+
+    /// Deletes, in the background, what has come to its end.
+    func expire(at now: Instant, isOver: @escaping @Sendable (PictureOwner.Meeting) -> Bool) {
+        queue.async { [self] in
+            let (gone, bytes) = folder.withLock { ($0.expire(at: now, isOver: isOver), $0.bytes) }
+            counts.withLock { counts in
+                counts.ended += gone
+                counts.bytes = bytes
+            }
+        }
+    }
+
     /// Called on the queue.
-    private func write(_ picture: [UInt8], _ format: ChatPicture.Format) -> Result<ChatPicture, ConferenceError> {
+    private func write(
+        _ picture: [UInt8], _ format: ChatPicture.Format, _ owner: PictureOwner, _ life: Life
+    ) -> Result<ChatPicture, ConferenceError> {
         let id = RandomToken.make(ChatPicture.idLength) + "." + format.rawValue
+        let now = MonotonicClock.now()
+        let end: Instant? =
+            switch life {
+            case .withMeeting: nil
+            case .untilSent: now + PictureFolder.unsentLife
+            case .personal: now + PictureFolder.personalLife
+            }
         do throws(PictureFolder.Fault) {
             let (deleted, bytes) = try folder.withLock { folder throws(PictureFolder.Fault) in
-                (try folder.add(picture, as: id), folder.bytes)
+                (try folder.add(picture, as: id, of: owner, until: end, at: now), folder.bytes)
             }
             counts.withLock { counts in
                 counts.stored += 1
@@ -172,6 +212,10 @@ final class PictureStore: Sendable {
                 MetricSample(
                     "tessera_pictures_deleted_total", "Stored pictures that were deleted for newer ones.", .counter,
                     Double(counts.deleted)),
+                MetricSample(
+                    "tessera_pictures_ended_total",
+                    "Stored pictures that were deleted because their meeting was over, or no chat sent them.", .counter,
+                    Double(counts.ended)),
             ]
     }
 }

@@ -73,8 +73,8 @@ final class RecordingControl: Sendable {
     // MARK: - Closing
 
     /// Closes a recording. Returns when its file is complete.
-    func close(_ recording: RoomRecording) async -> RecordingInfo {
-        let info = await recording.finish()
+    func close(_ recording: RoomRecording, by end: RecordingEnd = .stopped) async -> RecordingInfo {
+        let info = await recording.finish(by: end)
         log.recordingEnded(info)
         events.publish(
             info.state == .failed ? .recordingFailed(info) : .recordingFinished(info), room: info.room)
@@ -83,8 +83,8 @@ final class RecordingControl: Sendable {
     }
 
     /// The same without waiting, for rooms that end.
-    func finish(_ recording: RoomRecording) {
-        Task { _ = await close(recording) }
+    func finish(_ recording: RoomRecording, by end: RecordingEnd = .stopped) {
+        Task { _ = await close(recording, by: end) }
     }
 
     // MARK: - The directory
@@ -276,12 +276,13 @@ extension RecordingInfo {
             case .repairing: .repairing
             }
         self.init(
-            id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.startedAt,
+            id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.beganAt,
             preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
             files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
             view: entry.view, audioOnly: entry.audioOnly ?? false, tracks: entry.tracks ?? [],
             dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message,
             delivery: entry.delivery)
         continues = entry.continues
+        (endedAt, endedBy) = (entry.endedAt, entry.endedBy)
     }
 }

@@ -55,7 +55,7 @@ final class RoomRecording: Sendable {
         self.control = control
         path = recorder.file
         var info = RecordingInfo(
-            id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.startedAt,
+            id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.beganAt,
             view: view?.name, audioOnly: content.audioOnly, delivery: entry.delivery)
         info.continues = entry.continues
         state = Guarded(State(info: info))
@@ -225,9 +225,11 @@ final class RoomRecording: Sendable {
     func end(because reason: RecordingError) { state.withLock { $0.reason = $0.reason ?? reason } }
 
     /// Ends the recording's tap and closes the file. Returns when the file is complete.
-    func finish() async -> RecordingInfo {
+    func finish(by end: RecordingEnd = .stopped) async -> RecordingInfo {
         let task = state.withLock { state in
             if let running = state.finish { return running }
+            state.info.endedBy = end
+            state.info.endedAt = Date(timeIntervalSince1970: RecordingEntry.seconds(Date()))
             state.tap?.end()
             state.tap = nil
             state.endTracks?()
@@ -263,7 +265,10 @@ final class RoomRecording: Sendable {
             }
         }
         // A full disk that refuses the sidecar does not make the recording a failed one.
-        await control.onDisk { [self] in _ = try? catalogue.finish(id, result) }
+        let info = info
+        await control.onDisk { [self] in
+            _ = try? catalogue.finish(id, result, by: info.endedBy, at: info.endedAt)
+        }
         control.remove(self)
         return info
     }

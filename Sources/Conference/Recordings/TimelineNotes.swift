@@ -1,7 +1,8 @@
 import Recording
 import RoomMedia
 
-/// What the timeline of a recording gets from a change of its room.
+/// What the timeline of a recording gets from a change of its room. It has neither the names of those who are not
+/// recorded nor when they come and go: who agrees later joins the recording then.
 enum TimelineNotes {
     /// The events that follow from a change of a room; their times are set by the recorder.
     ///
@@ -12,13 +13,17 @@ enum TimelineNotes {
         let before = Dictionary(uniqueKeysWithValues: (old.map(people) ?? []).map { ($0.id, $0) })
         let now = people(of: room)
         let present = Set(now.map(\.id))
-        var events = before.values.filter { !present.contains($0.id) }.sorted { $0.joinOrder < $1.joinOrder }.map {
+        var events = before.values.filter { $0.isRecorded && !present.contains($0.id) }.sorted {
+            $0.joinOrder < $1.joinOrder
+        }.map {
             TimelineEvent(.left, participant: $0.id, name: $0.name)
         }
         for member in now {
             let was = before[member.id]
-            if was == nil { events.append(TimelineEvent(.joined, participant: member.id, name: member.name)) }
-            if was?.isRecorded ?? true != member.isRecorded {
+            if member.isRecorded, was?.isRecorded != true {
+                events.append(TimelineEvent(.joined, participant: member.id, name: member.name))
+            }
+            if let was, was.isRecorded != member.isRecorded {
                 events.append(TimelineEvent(member.isRecorded ? .recorded : .unrecorded, participant: member.id))
             }
             if was?.presents ?? false != member.presents {

@@ -11,30 +11,63 @@ final class RoomRegistry: Sendable {
     private struct State {
         var rooms: [String: HostedRoom] = [:]
         var seats: [String: Seat] = [:]
+        /// How many seats of a room are used; a room without any may be displaced.
+        var usedSeats: [String: Int] = [:]
         /// The peers of screens, by their participants.
         var screens: [String: String] = [:]
         var capacity: Capacity
         var refusals = Refusals()
+        var removals = Removals()
         var isDraining = false
 
-        mutating func endHalfOpen(_ id: String) {
-            guard let seat = seats[id], seat.halfOpenSince != nil else { return }
-            capacity.remove(.halfOpen, of: seat.client)
+        mutating func endHalfOpen(_ id: String, unused: Bool, at now: Instant) {
+            guard seats[id]?.halfOpenSince != nil else { return }
+            capacity.releaseHalfOpen(id, unused: unused, at: now)
             seats[id]?.halfOpenSince = nil
         }
 
-        mutating func removeSeat(_ id: String) {
-            endHalfOpen(id)
+        /// - Parameter unused: it never had media, and its time is over.
+        mutating func removeSeat(_ id: String, unused: Bool = false, at now: Instant) {
+            endHalfOpen(id, unused: unused, at: now)
+            setUsed(id, false)
             guard let seat = seats.removeValue(forKey: id) else { return }
             if let owner = seat.screenOf, screens[owner] == id { screens[owner] = nil }
-            capacity.remove(.seats, of: seat.client)
+            capacity.release(seat.place, unused: unused && !seat.wasUsed, at: now)
             seat.life.end()
+        }
+
+        mutating func setUsed(_ id: String, _ isUsed: Bool) {
+            guard let seat = seats[id], seat.isUsed != isUsed else { return }
+            seats[id]?.isUsed = isUsed
+            if isUsed { seats[id]?.wasUsed = true }
+            let count = (usedSeats[seat.room] ?? 0) + (isUsed ? 1 : -1)
+            usedSeats[seat.room] = count > 0 ? count : nil
+            if isUsed {
+                capacity.use(seat.place)
+                capacity.useRoom(seat.room)
+            } else {
+                capacity.rest(seat.place)
+                if count == 0 { capacity.restRoom(seat.room) }
+            }
         }
     }
 
     private let state: Guarded<State>
+    private let firstCheck: Duration
+    /// Ends what has lost its place, later and elsewhere: rooms' locks may be held.
+    private let displaced = Guarded<(@Sendable (Capacity.Displaced) -> Void)?>(nil)
 
-    init(_ limits: ConferenceConfiguration.Limits) { state = Guarded(State(capacity: Capacity(limits))) }
+    init(_ limits: ConferenceConfiguration.Limits) {
+        state = Guarded(State(capacity: Capacity(limits)))
+        firstCheck = limits.firstCheck
+    }
+
+    /// Sets what ends the displaced. Before this nobody is displaced, since nobody has a place.
+    func onDisplaced(_ body: @escaping @Sendable (Capacity.Displaced) -> Void) { displaced.withLock { $0 = body } }
+
+    private func end(_ other: Capacity.Displaced?) {
+        if let other, let end = displaced.withLock({ $0 }) { end(other) }
+    }
 
     // MARK: - Rooms
 
@@ -45,30 +78,87 @@ final class RoomRegistry: Sendable {
     func room(
         _ id: String, for client: JoinClient, orMake make: () -> HostedRoom
     ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
-        try state.withLock { state throws(ConferenceError) in
-            if let known = state.rooms[id] { return (known, false) }
+        let (result, other) = try state.withLock {
+            state throws(ConferenceError) -> ((room: HostedRoom, isNew: Bool), Capacity.Displaced?) in
+            if let known = state.rooms[id] { return ((room: known, isNew: false), nil) }
             if state.isDraining { throw .draining }
-            try state.capacity.add(.rooms, of: client)
+            let other = try state.capacity.claimRoom(id, for: client, at: MonotonicClock.now())
             let room = make()
             state.rooms[id] = room
-            return (room, true)
+            return ((room: room, isNew: true), other)
+        }
+        end(other)
+        return result
+    }
+
+    /// Whether a displaced room may end: nobody uses a seat of it. A room that stays counts again.
+    func mayEndDisplaced(_ room: HostedRoom) -> Bool {
+        state.withLock { state in
+            guard state.rooms[room.id] === room else { return false }
+            if state.usedSeats[room.id] == nil { return true }
+            state.capacity.keepRoom(room.id, of: room.client)
+            return false
         }
     }
 
     /// Whether `limits` refuse another room or seat, whoever asks for it.
-    var isFull: Bool {
-        state.withLock { $0.capacity.isFull(.rooms) || $0.capacity.isFull(.seats) }
-    }
+    var isFull: Bool { state.withLock { $0.capacity.isFull } }
     var seatCount: Int { state.withLock { $0.capacity.count(.seats) } }
 
     /// Removes a room that has ended, with its seats.
     func remove(_ room: HostedRoom, seats: [String]) {
         state.withLock { state in
             guard state.rooms[room.id] === room else { return }
+            let now = MonotonicClock.now()
+            for client in seats.compactMap({ state.seats[$0]?.client }) {
+                state.removals.roomEnded(room.id, with: client, at: now)
+            }
+            for id in seats { state.removeSeat(id, at: now) }
             state.rooms[room.id] = nil
-            state.capacity.remove(.rooms, of: room.client)
-            for id in seats { state.removeSeat(id) }
+            state.usedSeats[room.id] = nil
+            state.capacity.releaseRoom(room.id, at: now)
         }
+    }
+
+    // MARK: - Removals
+
+    /// A participant was removed from a meeting.
+    func noteRemoval(of id: String, from room: String, _ meeting: String, at now: Instant) {
+        state.withLock { state in
+            guard var client = state.seats[id]?.client else { return }
+            if let address = client.address?.clientPrefix {
+                // Where others are behind it too, as behind an office's router or a proxy that is not listed, an address
+                // tells nobody apart: its people would be kept out for one of them.
+                let isShared = state.seats.contains { other, seat in
+                    other != id && seat.screenOf != id && seat.room == room
+                        && seat.client.address?.clientPrefix == address
+                }
+                if isShared { client.address = nil }
+            }
+            state.removals.remove(client, from: room, meeting, at: now)
+        }
+    }
+
+    /// A moderator lets a client in.
+    func liftRemovals(of client: JoinClient, in room: String) { state.withLock { $0.removals.lift(client, in: room) } }
+
+    /// The request with what a removal means for it.
+    ///
+    /// - Throws: where the client stays outside.
+    func checkRemovals(_ request: JoinRequest, at now: Instant) throws(ConferenceError) -> JoinRequest {
+        if request.ticket != nil || request.kind == .input { return request }
+        let meeting = self[request.room]?.read { $0.room.meetingID }
+        let standing = state.withLock {
+            $0.removals.standing(of: request.client, in: request.room, meeting: meeting, at: now)
+        }
+        var request = request
+        switch standing {
+        case .free: break
+        case .asks: request.wasRemoved = true
+        case .staysOutside:
+            throw .forbidden("This client was removed from the room: start the app again to ask to be let in.")
+        }
+        return request
     }
 
     // MARK: - The end
@@ -91,54 +181,90 @@ final class RoomRegistry: Sendable {
     }
 
     /// Counts a seat for `client` before the room accepts it: `add` or `releaseSeat` follows.
-    func reserveSeat(for client: JoinClient) throws(ConferenceError) {
-        try state.withLock { state throws(ConferenceError) in
+    func reserveSeat(_ id: String, for client: JoinClient) throws(ConferenceError) -> Capacity.SeatPlace {
+        let (place, other) = try state.withLock { state throws(ConferenceError) in
             if state.isDraining { throw .draining }
-            try state.capacity.add(.seats, of: client)
+            return try state.capacity.claimSeat(id, for: client, at: MonotonicClock.now())
         }
+        end(other)
+        return place
     }
 
-    func releaseSeat(of client: JoinClient) { state.withLock { $0.capacity.remove(.seats, of: client) } }
-    func add(_ seat: Seat, _ id: String) {
+    func releaseSeat(_ place: Capacity.SeatPlace) {
+        state.withLock { $0.capacity.release(place, at: MonotonicClock.now()) }
+    }
+
+    /// - Parameter isUsed: whether it is from the start; otherwise it may be displaced until it has media.
+    func add(_ seat: Seat, _ id: String, isUsed: Bool = false) {
         state.withLock { state in
             state.seats[id] = seat
             if let owner = seat.screenOf { state.screens[owner] = id }
+            if isUsed { state.setUsed(id, true) } else { state.capacity.rest(seat.place) }
         }
     }
+
+    /// Notes that a seat's peer is connected, or is not any more.
+    func setUsed(_ id: String, _ isUsed: Bool) { state.withLock { $0.setUsed(id, isUsed) } }
 
     /// The peer of a participant's screen; nil: there is none.
     func screenPeer(of participant: String) -> String? { state.withLock { $0.screens[participant] } }
 
     /// Counts a wait for admission, until `releaseWait`.
-    func reserveWait(for client: JoinClient) throws(ConferenceError) {
-        try state.withLock { state throws(ConferenceError) in
+    func reserveWait(_ wait: Capacity.Wait, for client: JoinClient) throws(ConferenceError) {
+        let other = try state.withLock { state throws(ConferenceError) in
             if state.isDraining { throw .draining }
-            try state.capacity.add(.waiting, of: client)
+            return try state.capacity.claimWait(wait, for: client, at: MonotonicClock.now())
         }
+        end(other)
     }
 
-    func releaseWait(of client: JoinClient) { state.withLock { $0.capacity.remove(.waiting, of: client) } }
+    func releaseWait(_ wait: Capacity.Wait) {
+        state.withLock { $0.capacity.release(wait, at: MonotonicClock.now()) }
+    }
 
     /// Removes a seat and its counts.
-    func removeSeat(_ id: String) { state.withLock { $0.removeSeat(id) } }
+    ///
+    /// - Parameter unused: it never had media, and its time is over.
+    func removeSeat(_ id: String, unused: Bool = false) {
+        state.withLock { $0.removeSeat(id, unused: unused, at: MonotonicClock.now()) }
+    }
 
     /// Counts a seat whose peer begins to connect. Returns false where the seat is counted already.
     func beginHalfOpen(_ id: String, at now: Instant) throws(ConferenceError) -> Bool {
-        try state.withLock { state throws(ConferenceError) in
-            guard let seat = state.seats[id], seat.halfOpenSince == nil else { return false }
-            try state.capacity.add(.halfOpen, of: seat.client)
+        let (isNew, other) = try state.withLock { state throws(ConferenceError) -> (Bool, Capacity.Displaced?) in
+            guard let seat = state.seats[id], seat.halfOpenSince == nil else {
+                return (false, nil)
+            }
+            let client = seat.wasUsed ? seat.client.inside : seat.client
+            let other = try state.capacity.claimHalfOpen(id, for: client, at: now)
             state.seats[id]?.halfOpenSince = now
-            return true
+            state.seats[id]?.nextLook = now + firstCheck
+            return (true, other)
         }
+        end(other)
+        return isNew
     }
 
     /// Ends that count: the peer is connected or gone.
-    func endHalfOpen(_ id: String) { state.withLock { $0.endHalfOpen(id) } }
+    ///
+    /// - Parameter unused: it did not connect in time.
+    func endHalfOpen(_ id: String, unused: Bool = false) {
+        state.withLock { $0.endHalfOpen(id, unused: unused, at: MonotonicClock.now()) }
+    }
 
     /// The participants whose peers did not connect in time.
     func unconnected(at now: Instant) -> [String] {
         state.withLock { state in
             state.seats.filter { $0.value.halfOpenSince.map { now - $0 >= Self.connectingLimit } ?? false }.map(\.key)
+        }
+    }
+
+    /// The participants of whose peers a valid check should have come by now, each once a second.
+    func unchecked(at now: Instant) -> [String] {
+        state.withLock { state in
+            let due = state.seats.filter { $0.value.halfOpenSince != nil && $0.value.nextLook <= now }.map(\.key)
+            for id in due { state.seats[id]?.nextLook = now + .seconds(1) }
+            return due
         }
     }
 

@@ -1,6 +1,7 @@
 import Basics
 import FoundationEssentials
 import Mixing
+import Recording
 import RoomMedia
 import Threads
 
@@ -12,7 +13,7 @@ final class RoomService: Sendable {
     private let configuration: ConferenceConfiguration
     private let media: MediaThreads
     private let layouts: LayoutLibrary
-    private let control: ControlThread
+    let control: ControlThread
     private let statistics: ServerStatistics
     private let recordings: RecordingControl
     private let hls: HLSControl
@@ -82,20 +83,21 @@ final class RoomService: Sendable {
         guard Names.isRoom(id) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         if registry.isDraining { throw .draining }
         if media.overload.refusesRooms { throw .overloaded }
-        let isStale = state.isStale(at: date)
-        if isStale, !state.isReserved, configuration.rooms.create == .onJoin { return false }
         var base = configuration.rooms.settings
         if let preset = configuration.rooms.presets.change(for: id) { try base.apply(preset) }
         let settings = try state.settings.settings(on: base) { layouts[$0] != nil }
+        let worth = state.worth(settings, isReserved: configuration.rooms.create == .api, at: date)
+        if worth == .nothing { return false }
         let now = MonotonicClock.now()
-        let made = try registry.room(id, for: JoinClient()) {
+        let made = try registry.room(id, for: .administrator) {
             var known = state
-            if isStale { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            if worth == .settings { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            // Moderators are expected in any case: else a stranger would become the moderator of a waiting room.
             let room = Room(
                 known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
-            events.publish(isStale ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
+            events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
-                RoomSlot(known, room: room, engine: makeEngine(of: room), isStale: isStale), client: JoinClient(),
+                RoomSlot(known, room: room, engine: makeEngine(of: room), worth: worth), client: .administrator,
                 watch: watch)
         }
         if made.isNew { watch.changed(id) }
@@ -114,18 +116,25 @@ final class RoomService: Sendable {
             registry.remove(room, seats: slot.room.members.map(\.id) + slot.screens.keys)
             for screen in slot.screens.values { control.post { screen.ended() } }
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
-            for waiter in slot.waiters.values { endWait(waiter, .ended(reason)) }
+            for (wait, waiter) in slot.waiters { endWait(wait, id, waiter, .ended(reason)) }
         }
         guard let last else { return }
         log.roomEnded(id, reason, participants: last.room.members.count)
         for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
         last.preRoll?.end()
         last.hls?.end()
-        for recording in last.running { recordings.finish(recording) }
+        for recording in last.running { recordings.finish(recording, by: reason == .moved ? .moved : .room) }
         for stream in last.streams.running { stream.finish() }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
         watch.ended(id, reason)
+    }
+
+    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now.
+    func endDisplaced(_ id: String) {
+        guard let room = registry[id], registry.mayEndDisplaced(room) else { return }
+        log.displaced(room: id)
+        end(id, reason: .roomEnded)
     }
 
     // MARK: - Changing
@@ -158,7 +167,10 @@ final class RoomService: Sendable {
             let old = slot.room
             let result = try body(&slot)
             if slot.room.settings.admit == .anyone, !slot.room.waiting.isEmpty {
-                endWaits(slot.room.admit(nil, at: MonotonicClock.now()), .admitted, &slot)
+                // Those who were removed wait for a moderator in every room.
+                for person in slot.room.waiting.people where !person.wasRemoved {
+                    endWaits(slot.room.admit(person.id, at: MonotonicClock.now()), .admitted, &slot)
+                }
             }
             endScreenPeers(&slot)
             endInputs(&slot)
@@ -192,11 +204,12 @@ final class RoomService: Sendable {
 
     /// Tells clients that their waits have ended, which the room's list has forgotten.
     func endWaits(_ ids: [String], _ end: WaitingEnd, _ slot: inout RoomSlot) {
-        for id in ids { slot.waiters.removeValue(forKey: id).map { endWait($0, end) } }
+        let room = slot.room.id
+        for id in ids { slot.waiters.removeValue(forKey: id).map { endWait(id, room, $0, end) } }
     }
 
-    private func endWait(_ waiter: RoomSlot.Waiter, _ end: WaitingEnd) {
-        registry.releaseWait(of: waiter.client)
+    private func endWait(_ id: String, _ room: String, _ waiter: RoomSlot.Waiter, _ end: WaitingEnd) {
+        registry.releaseWait(Capacity.Wait(id: id, room: room))
         control.post { waiter.decided(end) }
     }
 

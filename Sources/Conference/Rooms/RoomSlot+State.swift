@@ -6,13 +6,13 @@ import RoomMedia
 extension RoomSlot {
     /// A room as it comes from another server.
     ///
-    /// - Parameter isStale: the state is so old that it says nothing about who is there.
-    init(_ state: RoomState, room: Room, engine: RoomEngine, isStale: Bool) {
+    /// - Parameter worth: how much of the state counts.
+    init(_ state: RoomState, room: Room, engine: RoomEngine, worth: RoomState.Worth) {
         self.init(room: room, engine: engine)
         isReserved = state.isReserved
         // It has had its first participant, whose layout, recording and withdrawal are special.
-        isUnused = isStale
-        if isStale { return }
+        isUnused = worth == .settings
+        guard worth == .everything else { return }
         for message in state.chat { history.add(ChatMessage(message)) }
         pending = PendingOutputs(state)
         feed.expect(room.absent.seats.map(\.info))

@@ -97,7 +97,7 @@ struct RoomSlot {
     /// Whether the room keeps something of a meeting beside its running recordings.
     var remembersMeeting: Bool {
         !history.messages.isEmpty || recordings.isPast(beside: Set(running.map(\.id))) || room.absent != AbsentSeats()
-            || !pending.isEmpty
+            || room.hadRemoval || !pending.isEmpty
     }
 
     /// Forgets what the next meeting must not see.

@@ -45,18 +45,21 @@ final class SeatService: Sendable {
         let joined = Joined(
             id: request.ticket?.id ?? RandomToken.make(12), resumeSecret: RandomToken.make(32), room: request.room,
             startsRecording: false)
-        try registry.reserveSeat(for: request.client)
+        // Who has a ticket, or was let in, is no stranger.
+        let isKnown = request.ticket != nil || request.admission != nil
+        let place = try registry.reserveSeat(joined.id, for: isKnown ? request.client.inside : request.client)
         do throws(ConferenceError) {
-            return try enter(request, joined, events)
+            return try enter(request, joined, place, events)
         } catch {
             // A failed join counts nothing.
-            registry.releaseSeat(of: request.client)
+            registry.releaseSeat(place)
             throw error
         }
     }
 
     private func enter(
-        _ request: JoinRequest, _ joined: Joined, _ events: @escaping @Sendable (SharedEvent) -> Void
+        _ request: JoinRequest, _ joined: Joined, _ place: Capacity.SeatPlace,
+        _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         while true {
             let (room, isNew) = try rooms.room(
@@ -70,7 +73,7 @@ final class SeatService: Sendable {
                         // Somebody with the same ticket was faster.
                         if slot.room.member(ticket.id) != nil { throw .conflict("This seat is taken.") }
                     }
-                    return try addMember(request, joined, in: &slot, events)
+                    return try addMember(request, joined, place, in: &slot, events)
                 }
                 // nil: the room has just ended. The next turn finds or creates another room of that name.
                 guard let entered else { continue }
@@ -86,7 +89,7 @@ final class SeatService: Sendable {
 
     /// Called with the room's lock held.
     private func addMember(
-        _ request: JoinRequest, _ joined: Joined, in slot: inout RoomSlot,
+        _ request: JoinRequest, _ joined: Joined, _ place: Capacity.SeatPlace, in slot: inout RoomSlot,
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
@@ -111,7 +114,7 @@ final class SeatService: Sendable {
         slot.listeners[id] = RoomSlot.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
             chatChannel: request.chatChannel, media: request.media)
-        registry.add(Seat(room: request.room, client: request.client, life: SeatLife()), id)
+        registry.add(Seat(room: request.room, client: request.client, place: place, life: SeatLife()), id)
         joined.startsRecording =
             configuration.recording.start == .onFirstJoin && slot.running.isEmpty && slot.pending.recordings.isEmpty
             && slot.room.isFirst(id)
@@ -267,15 +270,16 @@ final class SeatService: Sendable {
         let id = RandomToken.make(12)
         // Each one costs the room a change, and the server a connection.
         try registry.allow(.offer, participant, at: MonotonicClock.now())
-        try registry.reserveSeat(for: client)
+        let place = try registry.reserveSeat(id, for: client.inside)
         do throws(ConferenceError) {
             try rooms.change(room) { slot throws(ConferenceError) in
                 try slot.room.addScreenPeer(id, of: participant, at: MonotonicClock.now())
                 slot.screens[id] = RoomSlot.ScreenListener(participant: participant, ended: ended)
-                registry.add(Seat(room: room, client: client, life: SeatLife(), screenOf: participant), id)
+                registry.add(
+                    Seat(room: room, client: client.inside, place: place, life: SeatLife(), screenOf: participant), id)
             }
         } catch {
-            registry.releaseSeat(of: client)
+            registry.releaseSeat(place)
             throw error
         }
         return id
@@ -298,11 +302,15 @@ final class SeatService: Sendable {
                 slot.limits[id] = nil
                 slot.engine.remove(id)
                 slot.room.noteAbsence(of: id, reason)
+                if reason == .removed, slot.room.member(id)?.isInput == false {
+                    registry.noteRemoval(
+                        of: id, from: slot.room.id, slot.room.meetingID, at: MonotonicClock.now())
+                }
                 return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
             } ?? nil
         guard let room else { return }
         log.left(id, room: room, reason)
-        registry.removeSeat(id)
+        registry.removeSeat(id, unused: reason == .timeout)
         media.peers.leave(id)
         statistics.ended(at: MonotonicClock.now())
     }
@@ -355,6 +363,7 @@ final class SeatService: Sendable {
             rooms.notify(slot, participant, .connection(isConnected))
         }
         if isConnected { registry.endHalfOpen(participant) }
+        registry.setUsed(participant, isConnected)
     }
 
     /// Handles the end of a media connection. A participant with signalling may offer again; others leave.
@@ -378,7 +387,9 @@ final class SeatService: Sendable {
         var (expired, abandoned): ([String], [String]) = ([], [])
         for room in registry.rooms {
             let isOver = room.read { slot in
-                expired += slot.room.expired(at: now) + slot.room.expiredScreenPeers(at: now)
+                expired +=
+                    slot.room.expired(at: now, withoutMedia: configuration.limits.seatWithoutMedia)
+                    + slot.room.expiredScreenPeers(at: now)
                 if isAbandoned(slot, at: now) { abandoned.append(room.id) }
                 return slot.remembersMeeting && isEmpty(slot, at: now)
             }
@@ -393,6 +404,7 @@ final class SeatService: Sendable {
         for id in expired { leave(id, .timeout) }
         for id in abandoned { rooms.end(id, reason: .roomEnded) { isAbandoned($0, at: now) } }
         for id in registry.unconnected(at: now) { endUnconnected(id) }
+        for id in registry.unchecked(at: now) { endUnchecked(id) }
     }
 
     /// In rooms that came from another server: who is not back by now has left.
@@ -415,9 +427,37 @@ final class SeatService: Sendable {
         slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now)
     }
 
+    /// Removes a peer of which no valid check has come, though both descriptions are there: nobody is at its address.
+    private func endUnchecked(_ id: String) {
+        media.peers.run(id) { [weak self] host, now in
+            guard let self, lacksCheck(id, host, at: now) else { return }
+            rooms.control.post { self.endUnconnected(id) }
+        }
+    }
+
+    /// Called on the peer's loop.
+    func lacksCheck(_ id: String, _ host: PeerLoop, at now: Instant) -> Bool {
+        guard let seat = host.seat(id), !seat.isConnected, !seat.peer.hasValidCheck,
+            let described = seat.peer.milestones.described
+        else { return false }
+        return now - described >= configuration.limits.firstCheck
+    }
+
+    /// Ends what has lost its place to a newcomer.
+    func displace(_ displaced: Capacity.Displaced) {
+        switch displaced {
+        case .room(let id): rooms.endDisplaced(id)
+        case .seat(let id):
+            registry.room(of: id).map { log.displaced(id, room: $0.id) }
+            leave(id, .timeout)
+        case .halfOpen(let id): endUnconnected(id)
+        case .wait: break
+        }
+    }
+
     /// Removes a peer that did not connect in time. A participant with signalling may offer again; others leave.
     private func endUnconnected(_ id: String) {
-        registry.endHalfOpen(id)
+        registry.endHalfOpen(id, unused: true)
         let member = registry.room(of: id)?.read { $0.room.member(id) } ?? nil
         if member?.staysWithoutMedia == true {
             media.peers.run(id) { host, now in if host.seat(id)?.isConnected == false { host.remove(id, at: now) } }

@@ -58,9 +58,22 @@ final class ChatService: Sendable {
         guard let hosted = rooms.registry[room] else { throw .roomNotFound(room) }
         try hosted.read { slot throws(ConferenceError) in try Self.check(slot, from: id, to: other) }
         try rooms.registry.allow(.picture, id, at: MonotonicClock.now())
-        let stored = try await pictures.store(picture, try pictures.place(for: picture))
+        let stored = try await pictures.store(
+            picture, try pictures.place(for: picture), of: owner(ofPicturesBy: id, in: room))
         try deliver(Draft(from: id, room: room, to: other, content: .picture(stored, bytes: picture)))
         return stored
+    }
+
+    private func owner(ofPicturesBy id: String, in room: String) -> PictureOwner {
+        let meeting = rooms.registry[room]?.read { PictureOwner.Meeting(room: room, id: $0.room.meetingID) }
+        return PictureOwner(meeting: meeting, address: rooms.registry.seat(id)?.client.address)
+    }
+
+    /// Deletes, in the background, the pictures whose meetings are over, and those that no chat has sent.
+    func expirePictures(at now: Instant) {
+        pictures.expire(at: now) { [rooms] meeting in
+            rooms.registry[meeting.room]?.read { $0.room.meetingID } != meeting.id
+        }
     }
 
     // MARK: - By data channels
@@ -95,7 +108,7 @@ final class ChatService: Sendable {
         guard let place = try? pictures.place(for: picture) else { return }
         control.postIfRoom { [weak self] in
             guard let self, isAllowed(.picture, message.from) else { return }
-            pictures.store(picture, place) { [self] result in
+            pictures.store(picture, place, of: owner(ofPicturesBy: message.from, in: room)) { [self] result in
                 guard let stored = try? result.get() else { return }
                 let draft = Draft(
                     from: message.from, room: room, content: .picture(stored, bytes: picture), channel: message.label)

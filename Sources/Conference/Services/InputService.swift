@@ -34,16 +34,16 @@ final class InputService: Sendable {
         guard let name = Names.shown(wish.name) else {
             throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
         }
-        try rooms.registry.reserveSeat(for: JoinClient())
+        let place = try rooms.registry.reserveSeat(RandomToken.make(12), for: .administrator)
         do throws(ConferenceError) {
             let input = try rooms.change(room) { slot throws(ConferenceError) in
-                try enter(address, name, wish, &slot)
+                try enter(address, name, wish, place, &slot)
             }
             input.pulled.start()
             log.input(input.info)
             return input.info
         } catch {
-            rooms.registry.releaseSeat(of: JoinClient())
+            rooms.registry.releaseSeat(place)
             throw error
         }
     }
@@ -60,14 +60,15 @@ final class InputService: Sendable {
 
     /// Called with the room's lock held.
     private func enter(
-        _ address: InputAddress, _ name: String, _ wish: InputWish, _ slot: inout RoomSlot
+        _ address: InputAddress, _ name: String, _ wish: InputWish, _ place: Capacity.SeatPlace,
+        _ slot: inout RoomSlot
     ) throws(ConferenceError) -> RoomInput {
         guard slot.inputs.count(where: { !$0.isOver }) < configuration.maxPerRoom else {
             throw .conflict(
                 "Room “\(slot.room.id)” has \(configuration.maxPerRoom) inputs, which is all that it may (inputs.maxPerRoom): delete one first."
             )
         }
-        let (room, id, participant) = (slot.room.id, RandomToken.make(12), RandomToken.make(12))
+        let (room, id, participant) = (slot.room.id, RandomToken.make(12), place.id)
         let request = JoinRequest(room: room, name: name, kind: .input)
         _ = try slot.room.join(request, id: participant, secret: RandomToken.make(32), at: MonotonicClock.now())
         let sink = Confined<any InputSink>(slot.engine.addInput(participant))
@@ -79,7 +80,8 @@ final class InputService: Sendable {
         }
         let input = RoomInput(id: id, room: room, participant: participant, name: name, pulled: pulled, wish: wish)
         slot.inputs.append(input)
-        rooms.registry.add(Seat(room: room, client: JoinClient(), life: SeatLife()), participant)
+        rooms.registry.add(
+            Seat(room: room, client: .administrator, place: place, life: SeatLife()), participant, isUsed: true)
         rooms.tell([.inputStarted(input.info)], of: slot.room)
         return input
     }

@@ -21,6 +21,7 @@ final class ModerationService: Sendable {
             switch moderation {
             case .admit(let person): try waiting.decide(.admitted, person, in: &slot)
             case .refuse(let person): try waiting.decide(.refused, person, in: &slot)
+            case .refuseAddress(let person): try waiting.refuseAddress(of: person, in: &slot)
             default: break
             }
         }

@@ -10,6 +10,11 @@ final class MoveService: Sendable {
     private let streams: StreamService
     private let inputs: InputService
     private let log: RoomLog
+    /// How many seats of each moving room may still be on the way, and since when.
+    private let progress = Guarded<[String: (seats: Int, since: Instant)]>([:])
+    /// Native clients that know of moves are gone within a second or two. The others are told to come back where nobody
+    /// has left for this long.
+    static let patience = Duration.seconds(5)
 
     init(
         rooms: RoomService, seats: SeatService, recordings: RecordingService, streams: StreamService,
@@ -40,26 +45,48 @@ final class MoveService: Sendable {
         log.moving(id, within: limit)
         for participant in pulled { seats.leave(participant, .moved) }
         await withTaskGroup(of: Void.self) { group in
-            for recording in ended { group.addTask { [self] in _ = await recordings.control.close(recording) } }
+            for recording in ended {
+                group.addTask { [self] in _ = await recordings.control.close(recording, by: .moved) }
+            }
             for stream in sent { group.addTask { [self] in _ = try? await streams.end(stream, in: id) } }
         }
     }
 
     /// Called several times a second, on the control thread.
     func watch(at now: Instant) {
+        var moving: Set<String> = []
         for room in rooms.registry.rooms {
-            let due = room.read { (isOver: Self.isMoved($0.room, at: now), hasPending: Self.canGoOn($0)) }
+            let due = room.read {
+                (until: $0.room.movingUntil, seats: Self.expectedToMove($0.room), hasPending: Self.canGoOn($0))
+            }
             guard let due else { continue }
-            if due.isOver { rooms.end(room.id, reason: .moved) { Self.isMoved($0.room, at: now) } }
+            if let until = due.until {
+                moving.insert(room.id)
+                if now >= until || isStill(room.id, due.seats, at: now) {
+                    rooms.end(room.id, reason: .moved) { $0.room.movingUntil != nil }
+                }
+            }
             if due.hasPending { goOn(room) }
+        }
+        progress.withLock { progress in
+            if !progress.isEmpty { progress = progress.filter { moving.contains($0.key) } }
         }
     }
 
-    /// Whether a moving room has nobody left who may still be on the way: others than native clients do not know of the
-    /// move, and come back by themselves once the call has ended.
-    private static func isMoved(_ room: Room, at now: Instant) -> Bool {
-        guard let until = room.movingUntil else { return false }
-        return now >= until || !room.members.contains { $0.isNative && !$0.isInput && $0.signallingLostAt == nil }
+    /// Whether a moving room has nobody left who may still be on the way.
+    private func isStill(_ room: String, _ seats: Int, at now: Instant) -> Bool {
+        if seats == 0 { return true }
+        return progress.withLock { progress in
+            if let known = progress[room], known.seats == seats { return now - known.since >= Self.patience }
+            progress[room] = (seats, now)
+            return false
+        }
+    }
+
+    /// How many members may still be on the way: others than native clients do not know of the move, and come back by
+    /// themselves once the call has ended.
+    private static func expectedToMove(_ room: Room) -> Int {
+        room.members.count { $0.isNative && !$0.isInput && $0.signallingLostAt == nil }
     }
 
     // MARK: - To here

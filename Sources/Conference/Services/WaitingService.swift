@@ -14,7 +14,8 @@ final class WaitingService: Sendable {
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
         let id = RandomToken.make(12)
-        try rooms.registry.reserveWait(for: request.client)
+        let wait = Capacity.Wait(id: id, room: request.room)
+        try rooms.registry.reserveWait(wait, for: request.client)
         do throws(ConferenceError) {
             while true {
                 let (room, isNew) = try rooms.room(
@@ -22,8 +23,9 @@ final class WaitingService: Sendable {
                 do throws(ConferenceError) {
                     let begun: Void? = try rooms.change(room) { slot throws(ConferenceError) in
                         slot.waiters[id] = RoomSlot.Waiter(client: request.client, decided: decided)
-                        if try !slot.room.wait(request, id: id, at: MonotonicClock.now()) {
-                            rooms.endWaits([id], .admitted, &slot)
+                        switch try slot.room.wait(request, id: id, at: MonotonicClock.now()) {
+                        case .waits(let displaced): rooms.endWaits([displaced].compactMap { $0 }, .timeout, &slot)
+                        case .mayJoin: rooms.endWaits([id], .admitted, &slot)
                         }
                     }
                     // nil: the room has just ended. The next turn finds or creates another one of that name.
@@ -34,7 +36,7 @@ final class WaitingService: Sendable {
                 }
             }
         } catch {
-            rooms.registry.releaseWait(of: request.client)
+            rooms.registry.releaseWait(wait)
             throw error
         }
     }
@@ -46,12 +48,30 @@ final class WaitingService: Sendable {
         }
     }
 
+    /// Ends a wait that has lost its place to a newcomer's.
+    func displace(_ id: String, _ room: String) {
+        _ = try? rooms.change(room) { slot throws(ConferenceError) in
+            rooms.endWaits(slot.room.endWaits(id, at: MonotonicClock.now()), .timeout, &slot)
+        }
+    }
+
+    /// Refuses everybody who waits at the address of one of them, and whoever asks from there for a while.
+    func refuseAddress(of person: String, in slot: inout RoomSlot) throws(ConferenceError) {
+        let ids = try slot.room.refuseAddress(of: person, at: MonotonicClock.now())
+        rooms.endWaits(ids, .refused, &slot)
+    }
+
     /// Lets in or refuses one who waits, or everyone, for a moderator.
     func decide(_ decision: WaitingEnd, _ person: String?, in slot: inout RoomSlot) throws(ConferenceError) {
         if let person, !slot.room.waiting.people.contains(where: { $0.id == person }) {
             throw .participantNotFound(person)
         }
         let now = MonotonicClock.now()
+        if decision == .admitted {
+            for (id, waiter) in slot.waiters where person == nil || id == person {
+                rooms.registry.liftRemovals(of: waiter.client, in: slot.room.id)
+            }
+        }
         let ids = decision == .admitted ? slot.room.admit(person, at: now) : slot.room.endWaits(person, at: now)
         rooms.endWaits(ids, decision, &slot)
     }

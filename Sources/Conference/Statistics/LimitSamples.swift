@@ -41,3 +41,25 @@ extension AddressTally {
         MetricSample.limits(name, of: limit, perAddress: limitPerAddress, current: count, refused: refused)
     }
 }
+
+extension FairShare {
+    /// The samples of the metrics page: the limits, the places in use and of those the idle ones, the holders that were
+    /// displaced, and the refusals.
+    ///
+    /// - Parameter name: the label of all its samples.
+    package func samples(_ name: String) -> [MetricSample] {
+        let bounds =
+            perAddress < total
+            ? MetricSample.limits(name, of: total, perAddress: perAddress, current: count, refused: refused)
+            : MetricSample.limit(name, of: total, current: count)
+                + [MetricSample.refusals(name, reason: Refusal.total.rawValue, refused[.total] ?? 0)]
+        return bounds + [
+            MetricSample(
+                "tessera_limited_idle", "Those of the present use of a limit that a newcomer may displace.", .gauge,
+                Double(idleCount), labels: ["name": name]),
+            MetricSample(
+                "tessera_limit_displaced_total", "Idle holders that lost their places to newcomers at a full limit.",
+                .counter, Double(displaced), labels: ["name": name]),
+        ]
+    }
+}

@@ -38,6 +38,15 @@ final class RoomLog: Sendable {
         write(.info, "left", visits, room: room, ["participant": "\(id)", "reason": "\(reason.rawValue)"])
     }
 
+    func displaced(room: String) {
+        write(.info, "displaced: nobody uses it, and all places for rooms are taken", visits, room: room, [:])
+    }
+
+    func displaced(_ id: String, room: String) {
+        write(
+            .info, "displaced: it has no media, and all places are taken", visits, room: room, ["participant": "\(id)"])
+    }
+
     func roomEnded(_ room: String, _ reason: LeaveReason, participants: Int) {
         write(
             .info, "room ended", visits, room: room,

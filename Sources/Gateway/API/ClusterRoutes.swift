@@ -33,7 +33,11 @@ extension ClusterOutlook {
                 "rooms": Schema.integer.with("description", "Rooms that it owns by the store."),
                 "seats": Schema.integer,
                 "answers": Schema.boolean.with("description", "Whether it answers; without that the rest is missing."),
+                "fault": Schema.string.with(
+                    "description", "Why it does not take the answering node's token: its secret, TLS or clock."),
                 "state": Schema.choice(ClusterView.Standing.allCases.map(\.rawValue)),
+                "storeFault": Schema.string.with(
+                    "description", "Why etcd takes no writes of it, such as a quota that is reached."),
                 "leaseMargin": Schema.number.with("description", "Seconds that are left of its lease."),
                 "following": Schema.boolean.with("description", "Whether its copy of the store's keys is up to date."),
                 "sees": Schema.list(of: Schema.string).with("description", "The ids of the nodes that it sees."),
@@ -45,7 +49,8 @@ extension ClusterOutlook {
             [
                 "node": Schema.string.with("description", "The node that answers."),
                 "agreed": Schema.boolean.with(
-                    "description", "Whether every node answers, is sure of its lease and sees the same nodes."),
+                    "description",
+                    "Whether every node answers, is sure of its lease, writes to etcd and sees the same nodes."),
                 "nodes": Schema.list(of: node),
             ], required: ["node", "agreed", "nodes"])
     }
@@ -66,7 +71,9 @@ extension ClusterOutlook.Node {
                 "seats": .integer(load.seats), "answers": .bool(answer != nil),
             ],
             where: [
+                "fault": fault.map { .string($0) },
                 "state": answer.map { .string($0.standing.rawValue) },
+                "storeFault": answer?.storeFault.map { .string($0) },
                 "leaseMargin": answer.map { .number($0.leaseMargin) },
                 "following": answer.map { .bool($0.isFollowing) },
                 "sees": answer.map { .array($0.nodes.keys.sorted().map { .string($0) }) },

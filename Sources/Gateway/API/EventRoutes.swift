@@ -5,7 +5,7 @@ import Hummingbird
 
 /// The routes of server-sent events.
 extension RouteTable {
-    mutating func addEvents(_ conference: any ConferenceService, readers: AddressPlaces, policy: AccessPolicy) {
+    mutating func addEvents(_ conference: any ConferenceService, readers: SharePlaces, policy: AccessPolicy) {
         let parameters: [RouteDescription.Parameter] = [
             .query(
                 "types",
@@ -34,7 +34,7 @@ extension RouteTable {
                     failures: [400]),
                 placement: .events
             ) { asked in
-                let room = asked.query("room")
+                let room = asked.query("room").map(Names.composed)
                 if let room, !Names.isRoom(room) { throw APIError.badRequest("room: \(Names.roomRule)") }
                 return try source.stream(asked, room: room) {
                     let rooms = conference.rooms().filter { room == nil || $0.id == room }
@@ -60,7 +60,7 @@ extension RouteTable {
 /// Opens streams of events.
 private struct EventSource: Sendable {
     let conference: any ConferenceService
-    let readers: AddressPlaces
+    let readers: SharePlaces
     let policy: AccessPolicy
 
     /// - Parameter state: the data of `reset`.
@@ -69,13 +69,13 @@ private struct EventSource: Sendable {
         _ asked: RouteRequest, room: String?, state: @escaping @Sendable () async -> JSONValue
     ) throws(APIError) -> Response {
         let filter = try EventFilter(room: room, types: asked.query("types"))
-        guard let place = readers.take(asked.source.client) else {
+        guard let place = readers.take(asked.source.client, as: asked.standing) else {
             throw APIError(
                 .tooFast,
                 "at most \(EventReaders.limit) readers of events at once, \(EventReaders.perAddress) of one address: close some",
                 headers: [.retryAfter: "10"])
         }
-        let stream = EventStream(
+        var stream = EventStream(
             bus: conference.events, filter: filter,
             // In a cluster the id names the last event of every node.
             last: (asked.headers[.lastEventID] ?? asked.query("lastEventId")).flatMap {
@@ -83,6 +83,7 @@ private struct EventSource: Sendable {
             },
             mayReadPrivate: { policy.readsPrivate(asked) }, state: state,
             mayReadRecordings: { (try? await policy.check(.recordings, asked)) != nil })
+        stream.place = place
         return Response(
             status: .ok,
             headers: [
@@ -90,8 +91,7 @@ private struct EventSource: Sendable {
                 // nginx would keep the events back until its buffer is full.
                 .accelBuffering: "no",
             ],
-            body: ResponseBody { writer in
-                defer { withExtendedLifetime(place) {} }
+            body: ResponseBody { [stream] writer in
                 try await stream.write(to: &writer)
             })
     }
@@ -103,7 +103,7 @@ enum EventReaders {
     /// Several dashboards, each with a stream for every room, behind one address.
     static let perAddress = 64
 
-    static func places() -> AddressPlaces { AddressPlaces("event_readers", limit: limit, perAddress: perAddress) }
+    static func places() -> SharePlaces { SharePlaces("event_readers", total: limit, perAddress: perAddress) }
 }
 
 extension HTTPField.Name {

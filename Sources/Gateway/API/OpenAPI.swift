@@ -247,6 +247,15 @@ enum OpenAPI {
                 ], "name": ["type": "string", "description": "Of the participant."],
                 "loop": ["type": "boolean", "description": "Whether a source with an end starts again there."],
             ], required: ["url", "name"]),
+        "WaitingPerson": Schema.object(["id": Schema.string, "name": Schema.string], required: ["id", "name"]),
+        "WaitingDecision": Schema.object(
+            [
+                "decision": [
+                    "type": "string", "enum": .array(WaitingDecision.allCases.map { .string($0.rawValue) }),
+                    "description":
+                        "refuseAddress refuses all who wait at the network address of this one (of IPv6 its /48), and for ten minutes whoever asks from there.",
+                ]
+            ], required: ["decision"]),
         "ParticipantChange": Schema.object([
             "audioMuted": Schema.boolean, "videoMuted": Schema.boolean, "pinned": Schema.boolean, "role": roles,
             "volume": [
@@ -321,6 +330,11 @@ enum OpenAPI {
                 "id": Schema.string, "room": Schema.string,
                 "file": ["type": "string", "description": "The file's name."],
                 "state": Schema.choice(RecordingInfo.State.allCases.map(\.rawValue)), "startedAt": Schema.date,
+                "endedAt": Schema.date.with("description", "When its last frame was taken; missing while it runs."),
+                "endedBy": Schema.choice(RecordingEnd.allCases.map(\.rawValue)).with(
+                    "description",
+                    "`stopped` while the room went on; `room`: its end; `moved`: the next part is of another node; `lost`: a crash."
+                ),
                 "duration": ["type": "number", "description": "Seconds."], "bytes": Schema.integer,
                 "parts": ["type": "integer", "description": "The number of files, where there are several."],
                 "files": [

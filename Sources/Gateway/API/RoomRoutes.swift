@@ -74,10 +74,11 @@ extension RouteTable {
                 let view = asked.query("view") ?? ViewSettings.main
                 return .bytes(try await conference.snapshot(try asked.room(), view: view), type: "image/png")
             })
-        addParticipants(conference)
+        addParticipants(conference, policy: policy)
+        addWaiting(conference)
     }
 
-    private mutating func addParticipants(_ conference: any ConferenceService) {
+    private mutating func addParticipants(_ conference: any ConferenceService, policy: AccessPolicy) {
         let path = "/api/rooms/{room}/participants/{id}"
         add(
             Route(
@@ -104,9 +105,16 @@ extension RouteTable {
             Route(
                 .get, path + "/stats", .insider,
                 RouteDescription(
-                    tag: "participants", summary: "Statistics of the media from and to a participant",
+                    tag: "participants",
+                    summary:
+                        "Statistics of the media from and to a participant; its address only for itself and administrators",
                     answers: [.json("The statistics.", Schema.ref("Statistics"))], failures: [404])
-            ) { asked in .json(try await conference.statistics(asked.parameter("id"), in: try asked.room()).json) })
+            ) { asked in
+                var statistics = try await conference.statistics(asked.parameter("id"), in: try asked.room())
+                // Nobody learns another's address from a mixer.
+                if !policy.readsAddress(asked) { statistics.hideAddress() }
+                return .json(statistics.json)
+            })
     }
 }
 

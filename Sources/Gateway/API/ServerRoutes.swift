@@ -5,12 +5,12 @@ import Hummingbird
 extension RouteTable {
     /// - Parameters:
     ///   - policy: says who may read the names of private rooms.
-    ///   - isInCluster: whether the node has registered itself, and is not alone. A store that is down for every node
-    ///     changes nothing. Health never depends on it.
+    ///   - clusterFault: why the node can do nothing for clients: it is not registered, it is alone, or no other node
+    ///     believes it. A store that is down for every node changes nothing. Health never depends on it.
     ///   - isEmptying: whether the node's rooms are being given away.
     mutating func addServer(
         _ conference: any ConferenceService, policy: AccessPolicy,
-        isInCluster: @escaping @Sendable () -> Bool = { true },
+        clusterFault: @escaping @Sendable () -> String? = { nil },
         isEmptying: @escaping @Sendable () -> Bool = { false }, statistics: @escaping @Sendable () -> [MetricSample]
     ) {
         let ok = RouteDescription.Answer.file("ok", "text/plain")
@@ -22,19 +22,25 @@ extension RouteTable {
         add(
             Route(
                 .get, "/readyz", .everyone,
-                RouteDescription(tag: "server", summary: "Whether it takes new calls", answers: [ok], failures: [503])
-            ) { _ in
+                RouteDescription(
+                    tag: "server", summary: "Whether it takes new calls",
+                    parameters: [
+                        .query(
+                            "overload",
+                            "`ignore`: an overload is no reason, for balancers that would have nobody left where all nodes are overloaded."
+                        )
+                    ], answers: [ok], failures: [503])
+            ) { asked in
                 if conference.isDraining || isEmptying() {
                     throw APIError(.draining, "the server is going down", headers: [.retryAfter: "10"])
                 }
-                if conference.isOverloaded {
+                // In a cluster a node that takes no new room lets people into those that run, and passes others on.
+                if conference.isOverloaded, asked.query("overload") != "ignore" {
                     throw APIError(
                         .overloaded, "the server has all the calls that it can carry", headers: [.retryAfter: "5"])
                 }
-                if !isInCluster() {
-                    throw APIError(
-                        .overloaded, "this node reaches neither the store of its cluster nor another node",
-                        headers: [.retryAfter: "5"])
+                if let fault = clusterFault() {
+                    throw APIError(.overloaded, fault, headers: [.retryAfter: "5"])
                 }
                 return .text("ok")
             })

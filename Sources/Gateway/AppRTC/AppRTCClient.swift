@@ -5,13 +5,13 @@ import Threads
 /// One AppRTC client: its session behind a lock, with the seat, the WebSocket and the timer. Frames are queued on the
 /// WebSocket while the lock is held, so that they leave in the order in which they occurred.
 final class AppRTCClient: Sendable {
-    /// Eight random digits, as those of AppRTC's room server.
+    /// The client's secret, of 128 random bits. AppRTC's room server gives eight digits; the clients take any text.
     let id: String
     let room: String
     /// The address from which the client joined.
     let address: IPAddress?
-    /// With the id, the key of the client's `ice_server_url`.
-    let secret: String
+    /// The key of the client's `ice_server_url`, of 128 random bits.
+    let key: String
 
     private struct State {
         var session = AppRTCSession()
@@ -31,12 +31,12 @@ final class AppRTCClient: Sendable {
     private let onEnd: @Sendable (AppRTCClient) -> Void
 
     init(
-        id: String, room: String, address: IPAddress?, secret: String, onEnd: @escaping @Sendable (AppRTCClient) -> Void
+        id: String, room: String, address: IPAddress?, key: String, onEnd: @escaping @Sendable (AppRTCClient) -> Void
     ) {
         self.id = id
         self.room = room
         self.address = address
-        self.secret = secret
+        self.key = key
         self.onEnd = onEnd
     }
 

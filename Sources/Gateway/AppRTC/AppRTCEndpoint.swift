@@ -22,6 +22,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
     private static let socketOrigins = appOrigins.union([WebOrigin("https://www.google.com")].compactMap { $0 })
 
     private let clients = AppRTCClients(at: MonotonicClock.now())
+    private let seatWaits = AppRTCSeatWaits()
     private let connections = Guarded<(next: UInt64, open: [UInt64: AppRTCConnection])>((0, [:]))
 
     init(_ services: FamilyServices) {
@@ -53,7 +54,10 @@ final class AppRTCEndpoint: FamilyEndpoint {
             MetricSample(
                 "tessera_apprtc_connections", "WebSockets of AppRTC clients.", .gauge,
                 Double(connections.withLock { $0.open.count })),
-        ]
+            MetricSample(
+                "tessera_apprtc_unknown_ids_total", "Requests with an id that no AppRTC client has.", .counter,
+                Double(clients.unknownCount)),
+        ] + seatWaits.samples
     }
 
     func announcement(at server: PublicAddress) -> String {
@@ -62,6 +66,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
 
     /// Closes the WebSockets of clients that have no seat. The seats end with their rooms.
     func drain() {
+        seatWaits.drain()
         for served in connections.withLock({ Array($0.open.values) }) where served.client == nil { served.drain() }
     }
 
@@ -97,9 +102,9 @@ final class AppRTCEndpoint: FamilyEndpoint {
     private func seated(_ asked: RouteRequest) async throws(Refusal) -> JSONValue {
         let name = AppRTCRoomName(asked.parameter("room"))
         guard Names.isRoom(name.room) else { throw Refusal(.badMessage, "a room's id is \(Names.roomRule)") }
-        let client = clients.add(room: name.text, address: asked.source.client)
+        let client = clients.add(room: name.text, address: asked.source.client, at: MonotonicClock.now())
         var request = joins.request(
-            room: name.room, name: asked.query("name").flatMap { Names.shown($0) } ?? "Guest \(client.id.suffix(4))",
+            room: name.room, name: asked.query("name").flatMap { Names.shown($0) } ?? Self.guestName(),
             from: asked.source.client)
         request.pin = asked.query("pin") ?? name.pin
         do throws(Refusal) {
@@ -108,10 +113,12 @@ final class AppRTCEndpoint: FamilyEndpoint {
             clients.remove(client)
             throw error
         }
-        let key = "\(client.id)-\(client.secret)"
-        return parameters(asked, key: key, room: namesRooms ? name.room : nil).joined(
+        return parameters(asked, key: client.key, room: namesRooms ? name.room : nil).joined(
             AppRTCParameters.Client(id: client.id, room: name.text, link: link(to: name, asked)))
     }
+
+    /// A name for who gives none. Its digits come from no secret: everybody sees them.
+    private static func guestName() -> String { "Guest \(Int.random(in: 1000...9999))" }
 
     /// Joins for a client. Returns when the client has its seat, or waits to be let in: then the seat follows, and the
     /// answer to the client's offer with it.
@@ -130,6 +137,7 @@ final class AppRTCEndpoint: FamilyEndpoint {
                         seat.withdraw()
                         throw Refusal(.conflict, "the call has ended")
                     }
+                    self?.seatWaits.seated(seat.id, at: client.address)
                     outcome.yield(nil)
                     for message in held { try? await self?.perform(message, seat, client) }
                 } catch {
@@ -168,25 +176,37 @@ final class AppRTCEndpoint: FamilyEndpoint {
         return Response(status: .ok)
     }
 
-    /// `POST /v1alpha/iceconfig?key=KEY`: the STUN and TURN servers, with credentials.
-    ///
-    /// The key in a client's `ice_server_url` proves its join. The web and iOS clients ask before they join: they get
-    /// credentials where everybody may join and so may have them anyway, or with a token for a room.
+    /// The longest life of TURN credentials for a client of this family, which has no session that could end them.
+    private static let longestCredentials = Duration.seconds(3600)
+
+    /// `POST /v1alpha/iceconfig?key=KEY`: the STUN servers, and for a client with a seat the TURN servers with
+    /// credentials.
     func iceServers(_ asked: RouteRequest) async -> Response {
-        let client = clients.find(key: asked.query("key") ?? "", from: asked.source.client, at: MonotonicClock.now())
-        var mayJoin = client != nil || !joins.needsTokens
-        if !mayJoin, let token = asked.bearer ?? asked.query("token"), let room = asked.query("room") {
-            let request = JoinRequest(room: room, name: "")
-            mayJoin = (try? joins.admit(request, token: token)) != nil
-        }
+        let life = min(iceServers.configuration.turn.ttl, Self.longestCredentials)
+        let user = iceServers.configuration.turn.urls.isEmpty ? nil : await turnUser(asked)
         let entries =
-            mayJoin
-            ? iceServers.entries(for: client?.id ?? "guest", now: Int(Date().timeIntervalSince1970))
-            : iceServers.entriesWithoutCredentials
+            user.map { iceServers.entries(for: $0, now: Int(Date().timeIntervalSince1970), life: life) }
+            ?? iceServers.entriesWithoutCredentials
         return .json([
-            "lifetimeDuration": .string("\(Int(iceServers.configuration.turn.ttl.inSeconds))s"),
-            "iceServers": .array(entries.map(\.json)),
+            "lifetimeDuration": .string("\(Int(life.inSeconds))s"), "iceServers": .array(entries.map(\.json)),
         ])
+    }
+
+    /// For whom TURN credentials are; nil: for nobody. The name is no secret, since STUN messages show it.
+    ///
+    /// The key in a client's `ice_server_url` proves its seat. The web and iOS clients ask without one, before they have
+    /// joined: they get credentials with a token for a room, or in mode `open` with a client of their address that has
+    /// a seat, for which the answer waits. In a cluster only the room's node knows its seats.
+    private func turnUser(_ asked: RouteRequest) async -> String? {
+        let address = asked.source.client
+        if let key = asked.query("key"), !key.isEmpty {
+            return clients.find(key: key, from: address, at: MonotonicClock.now())?.seat?.id
+        }
+        if let token = asked.bearer ?? asked.query("token"), let room = asked.query("room") {
+            return (try? joins.admit(JoinRequest(room: room, name: ""), token: token)) == nil ? nil : "guest"
+        }
+        guard !joins.needsTokens, !namesRooms || asked.query("room") != nil else { return nil }
+        return await seatWaits.seat(at: address) { clients.seat(at: address) }
     }
 
     private func client(_ asked: RouteRequest) -> AppRTCClient? {

@@ -32,7 +32,9 @@ final class ClusterFront: FamilyCluster {
     let metrics = ProxyMetrics()
     let notices: Notices
     let timing: Timing
-    /// Placements of new rooms, by the address that asks: each is a write of the store, before any token is checked.
+    /// What is checked of those who want into a room. Set once, before a client can come.
+    let door = Guarded(FrontDoor())
+    /// Placements of new rooms, by the address that asks: each is a write of the store.
     private let placements: BucketTable<IPAddress>
     /// Files of pages that this node does not have, by the address that asks: each is asked of all other nodes. Thirty
     /// pages that open behind one address ask for two hundred.
@@ -112,6 +114,12 @@ final class ClusterFront: FamilyCluster {
         return request
     }
 
+    /// Ends what waits for a node, since it is gone.
+    func nodeIsGone(_ node: NodeRecord) {
+        pipes.nodeIsGone(node)
+        peers.nodeIsGone(node)
+    }
+
     /// Logs once what another node answers that nothing comes of.
     func tell(_ node: NodeRecord, isUseless why: String) {
         notices.once("rubbish \(node.id)") {
@@ -130,6 +138,8 @@ final class ClusterFront: FamilyCluster {
         case full
         /// Nothing listens at the node's internal port.
         case refused
+        /// The store says that the node is gone, while it was waited for.
+        case gone
         /// The node and this one do not understand each other: its certificate has ended, or its secret is another one.
         case useless(Refusal)
         case failed(Refusal)
@@ -196,7 +206,12 @@ final class ClusterFront: FamilyCluster {
             case .refused:
                 guard !wasGone else { throw Self.lost }
                 wasGone = true
-                await directory.ownerIsGone(known, of: room)
+                guard await directory.ownerIsGone(known, of: room) else { throw Self.unreachable }
+                (owner, isNew) = try await find(room, need, for: client)
+                if owner == known { throw Self.lost }
+            case .gone:
+                guard !wasGone else { throw Self.lost }
+                wasGone = true
                 (owner, isNew) = try await find(room, need, for: client)
                 if owner == known { throw Self.lost }
             }
@@ -208,6 +223,9 @@ final class ClusterFront: FamilyCluster {
         .overloaded, "the room is being moved to another node: try again", retryAfter: .seconds(1))
     private static let lost = Refusal(
         .overloaded, "the room's node is gone, and no other one has the room yet: try again", retryAfter: .seconds(1))
+
+    private static let unreachable = Refusal(
+        .overloaded, "this node does not reach the room's node, which lives: try again", retryAfter: .seconds(1))
 
     /// Whether the other nodes are asked for a page's file that this one does not have.
     func maySearch(for client: IPAddress?, at now: Instant = MonotonicClock.now()) -> Bool {
@@ -324,6 +342,11 @@ extension Refusal {
             self.init(.overloaded, "every node has all the rooms that it can carry", retryAfter: .seconds(5))
         case .ownerLost:
             self.init(.overloaded, "the room's node does not answer", retryAfter: .seconds(1))
+        case .closed:
+            self.init(
+                .overloaded,
+                "what is stored of this room cannot be read, so it stays closed for a quarter of an hour: the log of its node says why",
+                retryAfter: .seconds(60))
         }
     }
 }

@@ -172,7 +172,8 @@ struct MergedEvents: Sendable {
         var request = front.request(to: node, asked.request.uri.string, for: asked, passes: { $0 == .authorization })
         let last = cursor.withLock { $0.description }
         if !last.isEmpty { request.headers.add(name: "last-event-id", value: last) }
-        guard case .answer(let answer) = await front.peers.send(request, within: .seconds(5)), answer.status == .ok
+        guard case .answer(let answer) = await front.peers.send(request, to: node, within: .seconds(5)),
+            answer.status == .ok
         else { return front.metrics.count(.events, .unanswered) }
         front.metrics.count(.events, .done)
         var parser = EventParser(maxBytes: Self.maxEventBytes)

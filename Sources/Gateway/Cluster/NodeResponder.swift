@@ -2,6 +2,7 @@ import Cluster
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import Logging
 
 /// Answers requests at the internal listener: those of other nodes, for rooms that are here. Nothing is passed on from
 /// here, so that no request goes further than one hop.
@@ -13,11 +14,20 @@ struct NodeResponder: HTTPResponder {
     let gate: NodeGate
     /// The answer to `GET /cluster/alive`.
     let alive: @Sendable () -> AliveAnswer
+    /// Whether this node reaches another one, by its id and incarnation.
+    let reaches: @Sendable (_ node: String, _ incarnation: String) async -> PeerReach
 
     func respond(to request: Request, context: GatewayContext) async throws -> Response {
         // Before any other work.
-        guard let source = gate.source(request.headers) else { return Self.unknown }
+        guard let source = gate.source(request.headers) else { return unknown(request, context) }
         if request.uri.path == "/cluster/alive" { return Self.response(alive()) }
+        if request.uri.path == "/cluster/reaches" {
+            let names = request.uri.queryParameters
+            guard let node = names.get("node"), let incarnation = names.get("incarnation") else {
+                return Response(status: .badRequest)
+            }
+            return Self.response(await reaches(node, incarnation))
+        }
         if request.method == .get, let name = LayoutUse.layout(request.uri.path) {
             return Response(status: front.keeper.usesLayout(name) ? .conflict : .noContent)
         }
@@ -26,14 +36,25 @@ struct NodeResponder: HTTPResponder {
         }
     }
 
-    private static var unknown: Response {
+    /// Both logs say why: the sender gets the reason in a header.
+    private func unknown(_ request: Request, _ context: GatewayContext) -> Response {
+        if request.headers[.nodeToken] != nil {
+            let (why, node) = gate.refusal(request.headers)
+            let address = context.remote.map { "\($0)" } ?? "?"
+            // Whoever reaches the port could fill the log otherwise.
+            front.notices.once("refused \(why) \(node ?? "")") {
+                $0.error(
+                    "This node refuses another one's token: \(why.explanation)",
+                    metadata: ["node": "\(node ?? "unknown")", "address": "\(address)"])
+            }
+        }
         var response = APIError(.unauthorized, "this listener is for the nodes of a cluster").response
-        response.headers[.nodeRefused] = "token"
+        response.headers[.nodeRefused] = gate.refusal(request.headers).why.rawValue
         response.headers[.connection] = "close"
         return response
     }
 
-    private static func response(_ answer: AliveAnswer) -> Response {
+    private static func response(_ answer: some Encodable) -> Response {
         guard let bytes = try? JSONEncoder().encode(answer) else { return Response(status: .internalServerError) }
         return .json(ByteBuffer(bytes: bytes))
     }

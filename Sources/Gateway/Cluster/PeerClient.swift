@@ -18,15 +18,31 @@ final class PeerClient: Sendable {
         case unanswered
         /// Bytes that are no HTTP, or a refused token.
         case rubbish(String)
+        /// The process has ended meanwhile, as the store says.
+        case gone
     }
 
     /// Of one node: as many as it has connections for, since streams and waiting requests hold theirs.
     private static let connectionsPerNode = 4096
 
-    private let client: HTTPClient
+    /// The connections to one process of a node: they end together, with all that waits for an answer by them.
+    private final class NodeClient: Sendable {
+        let client: HTTPClient
+        let isGone = Guarded(false)
+        init(_ client: HTTPClient) { self.client = client }
+    }
+
+    private struct State {
+        /// By the nodes' incarnations.
+        var clients: [String: NodeClient] = [:]
+        var isShutDown = false
+    }
+
+    private let configuration: HTTPClient.Configuration
     /// nil: the nodes speak plain HTTP.
     let tls: NIOSSLContext?
     private let timing: ClusterFront.Timing
+    private let state = Guarded(State())
 
     init(_ settings: ClusterSettings.TLS, timing: ClusterFront.Timing) throws(ConfigurationFaults) {
         self.timing = timing
@@ -42,32 +58,56 @@ final class PeerClient: Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = TimeAmount(timing.connect)
         configuration.timeout.read = TimeAmount(timing.silence)
-        // Whatever throws comes before the client, which must not end unless it is shut down.
+        self.configuration = configuration
         do {
             self.tls = settings.certificate.isEmpty ? nil : try NIOSSLContext(configuration: tls)
         } catch {
             throw ConfigurationFaults("cluster.tls.certificate", settings.certificate, "\(error)")
         }
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    func shutdown() async { try? await client.shutdown() }
+    func shutdown() async {
+        let clients = state.withLock { state in
+            state.isShutDown = true
+            defer { state.clients = [:] }
+            return Array(state.clients.values)
+        }
+        for node in clients { try? await node.client.shutdown() }
+    }
 
-    /// Sends a request. The answer's body follows by and by.
+    /// Ends all that waits for a process that is gone: requests without an answer, and answers that are not complete. A
+    /// connection to a host that has lost its power would say nothing for a minute.
+    func nodeIsGone(_ node: NodeRecord) {
+        guard let gone = state.withLock({ $0.clients.removeValue(forKey: node.incarnation) }) else { return }
+        gone.isGone.withLock { $0 = true }
+        Task { try? await gone.client.shutdown() }
+    }
+
+    /// nil: the node ends.
+    private func client(of node: NodeRecord) -> NodeClient? {
+        state.withLock { state in
+            if let known = state.clients[node.incarnation] { return known }
+            if state.isShutDown { return nil }
+            let new = NodeClient(HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration))
+            state.clients[node.incarnation] = new
+            return new
+        }
+    }
+
+    /// Sends a request to a node. The answer's body follows by and by.
     ///
     /// - Parameter limit: the time until the answer's head.
-    func send(_ request: HTTPClientRequest, within limit: Duration? = nil) async -> Outcome {
+    func send(_ request: HTTPClientRequest, to node: NodeRecord, within limit: Duration? = nil) async -> Outcome {
+        guard let known = client(of: node) else { return .unanswered }
         do {
             let deadline = NIODeadline.now() + TimeAmount(limit ?? timing.answer)
-            let answer = try await client.execute(request, deadline: deadline)
-            if answer.headers.contains(name: NodeHeaders.refused) {
-                return .rubbish(
-                    "it refuses this node's token: cluster.secret differs, or the clocks differ by more than \(Int(NodeToken.life)) s"
-                )
+            let answer = try await known.client.execute(request, deadline: deadline)
+            if let why = answer.headers.first(name: NodeHeaders.refused) {
+                return .rubbish(PeerRefusal.explanation(why))
             }
             return .answer(answer)
         } catch {
-            return Self.outcome(of: error)
+            return known.isGone.withLock { $0 } ? .gone : Self.outcome(of: error)
         }
     }
 

@@ -22,8 +22,13 @@ struct RawTCPRelay: Sendable {
         let segment = await RawTCPConnection.maximumSegment(of: client.channel.channel)
         do throws(Refusal) {
             guard Names.isRoom(room) else { throw Refusal(.badMessage, "room: \(Names.roomRule)") }
-            let reached = try await front.reach(room, .creates, for: client.address) { owner in
-                await open(owner, room, segment, client)
+            let mayEnter = (try? front.door.withLock { $0 }.check(room, token: login.token, secret: nil)) != nil
+            // The endpoint refuses it in its own words.
+            var reached = ClusterFront.Reached<Pipe>.here
+            if mayEnter {
+                reached = try await front.reach(room, .creates, for: client.address) { owner in
+                    await open(owner, room, segment, client)
+                }
             }
             switch reached {
             case .here, .nobody:

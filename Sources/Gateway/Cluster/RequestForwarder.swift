@@ -64,11 +64,14 @@ struct RequestForwarder: Sendable {
         } else if head.headerFields[.transferEncoding] != nil {
             request.body = .stream(asked.request.body, length: .unknown)
         }
-        let outcome = await front.peers.send(request, within: limit)
+        let outcome = await front.peers.send(request, to: node, within: limit)
         switch outcome {
         case .refused:
             front.metrics.count(.http, .refused)
             return .refused
+        case .gone:
+            front.metrics.count(.http, .unanswered)
+            return isHeld ? .gone : .failed(Self.silent)
         case .unanswered:
             front.metrics.count(.http, .unanswered)
             return .failed(Self.silent)

@@ -63,7 +63,7 @@ struct RouteProxy: Sendable {
         switch await request.attempt(node, owner: owner) {
         case .done(let response): return response
         case .failed(let refusal), .useless(let refusal): throw refusal
-        case .misdirected, .full, .refused: throw APIError(Refusal(ClusterError.ownerLost))
+        case .misdirected, .full, .refused, .gone: throw APIError(Refusal(ClusterError.ownerLost))
         }
     }
 
@@ -150,7 +150,7 @@ struct NodeRequests: Sendable {
         if !body.isEmpty { request.body = .bytes(body) }
         let answer = await withTaskGroup(of: Answer?.self) { [request, front] group in
             group.addTask {
-                guard case .answer(let answer) = await front.peers.send(request, within: limit),
+                guard case .answer(let answer) = await front.peers.send(request, to: node, within: limit),
                     let bytes = try? await answer.body.collect(upTo: Self.answerBytes)
                 else { return nil }
                 let status = HTTPResponse.Status(code: Int(answer.status.code))

@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Basics
 import Cluster
 import FoundationEssentials
@@ -114,7 +115,7 @@ final class SocketPipe: Sendable {
         let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
         do {
             guard case .webSocket(let upgraded) = try await connect() else {
-                return useless("it opens no WebSocket: its log may say why")
+                return useless(await whyNot())
             }
             channel = upgraded
         } catch {
@@ -123,7 +124,7 @@ final class SocketPipe: Sendable {
                 front.metrics.count(kind, .refused)
                 return .refused
             case .rubbish(let why): return useless(why)
-            case .unanswered, .answer: return failed(.unanswered)
+            case .unanswered, .answer, .gone: return failed(.unanswered)
             }
         }
         let (openings, opening) = AsyncStream<Opening>.makeStream(bufferingPolicy: .bufferingOldest(1))
@@ -154,6 +155,16 @@ final class SocketPipe: Sendable {
             leave(nil)
             return failed(.unanswered)
         }
+    }
+
+    /// Why the node opens no WebSocket: a plain request is told.
+    private func whyNot() async -> String {
+        var request = HTTPClientRequest(url: node.url + "/cluster/alive")
+        request.headers.add(name: NodeHeaders.token, value: front.tokens.make(for: node.id))
+        if case .rubbish(let why) = await front.peers.send(request, to: node, within: front.timing.connect) {
+            return why
+        }
+        return "it opens no WebSocket: its log may say why"
     }
 
     private static let silent = Refusal(.overloaded, "the room's node does not answer", retryAfter: .seconds(1))

@@ -49,7 +49,7 @@ final class SocketRelay: Sendable {
         switch endpoint.placement {
         case .here, .socketIO: break
         case .byPath(let room):
-            if target.withLock({ $0 == nil }) { await go(to: room(client.handshake.uri), .creates) }
+            if target.withLock({ $0 == nil }) { await go(to: room(client.handshake.uri), .creates, by: message) }
         case .byMessage(let need, let room):
             // Who is in a room cannot enter another one by this connection: the endpoint says so.
             if !client.isInRoom, let room = room(message), Names.isRoom(room) {
@@ -61,7 +61,7 @@ final class SocketRelay: Sendable {
                 }
                 if pause > .zero { try? await Task.sleep(for: pause) }
                 // A refused client is not in any room, and may try again.
-                guard await go(to: room, need) else { return }
+                guard await go(to: room, need, by: message) else { return }
             }
         }
         switch target.withLock({ $0 }) {
@@ -75,9 +75,20 @@ final class SocketRelay: Sendable {
 
     /// Makes the room's owner the target. Returns false where that cannot be: the client has been told.
     @discardableResult
-    private func go(to room: String, _ need: RoomNeed) async -> Bool {
+    private func go(
+        to room: String, _ need: RoomNeed, by message: WebSocketConnection.Message
+    ) async -> Bool {
         await go { [self] () async throws(Refusal) in
-            try await front.reach(room, need, for: client.handshake.remote) { [self] owner in
+            if need != .reads {
+                do throws(Refusal) {
+                    try endpoint.entry(front.door.withLock { $0 }, client.handshake.uri, message, room)
+                } catch {
+                    // This node's own endpoint refuses it in its own words, where it has some.
+                    if endpoint.refusal(error) == nil { return .here }
+                    throw error
+                }
+            }
+            return try await front.reach(room, need, for: client.handshake.remote) { [self] owner in
                 await open(owner, room)
             }
         }
@@ -222,6 +233,7 @@ extension ClusterFront.Attempt {
         case .misdirected: .misdirected
         case .full: .full
         case .refused: .refused
+        case .gone: .gone
         case .useless(let refusal): .useless(refusal)
         case .failed(let refusal): .failed(refusal)
         }

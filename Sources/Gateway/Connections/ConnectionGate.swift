@@ -5,7 +5,11 @@ import Conference
 ///
 /// A new connection matters more than a silent one: a refused client cannot even request `/healthz`. So at a limit the
 /// gate closes connections without a request yet, the oldest first, then those between two requests, then signalling
-/// outside of rooms. Only where all connections are busy the new one is refused.
+/// outside of rooms. Where there are none, it closes connections that wait for their answer (a poll waits up to half a
+/// minute), of the address that has most connections, but only for one that has fewer. Else the new one is refused.
+///
+/// A tenth of all connections is kept for addresses that have none: a client that comes with one finds a place while
+/// others hold as many as they may. Here an address is an IPv4 address or an IPv6 /48.
 ///
 /// The gate also limits the bytes that wait for readers, at most one answer or an outbox of messages per connection:
 /// beyond the limit it closes the connections whose readers have taken nothing for the longest time.
@@ -18,6 +22,8 @@ final class ConnectionGate: Sendable {
         case idle
         /// A WebSocket outside of any room.
         case outside
+        /// A request was read, and its answer has not begun.
+        case waiting
         /// A request is being read or answered, or the client is in a room.
         case busy
 
@@ -65,8 +71,13 @@ final class ConnectionGate: Sendable {
 
     fileprivate struct State {
         var tally: AddressTally
+        /// The places for addresses that have none.
+        let kept: Int
         var connections: [UInt64: Connection] = [:]
         var ofAddress: [IPAddress: Set<UInt64>] = [:]
+        var ofSite: [IPAddress: Int] = [:]
+        /// The connections that `spare` may remove.
+        var expendable = 0
         var clock: UInt64 = 0
         var unsent = 0
         var endings: [Ending: Int] = [:]
@@ -79,9 +90,14 @@ final class ConnectionGate: Sendable {
     private let maxUnsent: Int
     private let trustedProxies: [IPNetwork]
 
-    init(connections: Int, perAddress: Int, maxUnsent: Int = maxUnsent, trustedProxies: [IPNetwork] = []) {
+    /// - Parameter isFair: whether addresses share the connections; nodes of a cluster carry those of many clients.
+    init(
+        connections: Int, perAddress: Int, maxUnsent: Int = maxUnsent, trustedProxies: [IPNetwork] = [],
+        isFair: Bool = true
+    ) {
         self.maxUnsent = maxUnsent
-        state = Guarded(State(tally: AddressTally(limit: connections, perAddress: perAddress)))
+        let tally = AddressTally(limit: connections, perAddress: perAddress)
+        state = Guarded(State(tally: tally, kept: isFair ? connections / 10 : 0))
         batch = max(1, connections / 64)
         self.trustedProxies = trustedProxies
     }
@@ -97,8 +113,17 @@ final class ConnectionGate: Sendable {
         }
         let (result, spared) = state.withLock { state in
             var spared: [Connection] = []
-            if let reason = state.tally.refusal(of: key) {
-                spared = state.spare(reason == .address ? key : nil, upTo: reason == .address ? 1 : batch)
+            switch state.refusal(of: key) {
+            case .address?: spared = state.spare(key, upTo: 1)
+            case .total?:
+                spared = state.spare(nil, upTo: batch, for: key)
+                if spared.isEmpty, state.kept > 0 { spared = state.spareWaiting(for: key, upTo: batch) }
+            case nil: break
+            }
+            // Who takes the place of another needs none of the kept ones.
+            if let refusal = spared.isEmpty ? state.refusal(of: key) : state.tally.refusal(of: key) {
+                state.tally.refuse(refusal)
+                return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared)
             }
             if let refusal = state.tally.add(key) {
                 return (Result<Ticket, Refused>.failure(Refused(reason: refusal)), spared)
@@ -106,7 +131,11 @@ final class ConnectionGate: Sendable {
             state.clock += 1
             let id = state.clock
             state.connections[id] = Connection(address: key, since: id, end: end)
-            if let key { state.ofAddress[key, default: []].insert(id) }
+            state.expendable += 1
+            if let key {
+                state.ofAddress[key, default: []].insert(id)
+                state.ofSite[key.site, default: 0] += 1
+            }
             return (.success(Ticket(id: id, gate: self)), spared)
         }
         for connection in spared { connection.end() }
@@ -120,8 +149,10 @@ final class ConnectionGate: Sendable {
     private func change(_ id: UInt64, _ phase: Phase) {
         state.withLock { state in
             state.clock += 1
+            guard let old = state.connections[id]?.phase else { return }
             state.connections[id]?.since = state.clock
             state.connections[id]?.phase = phase
+            state.expendable += (phase < .waiting ? 1 : 0) - (old < .waiting ? 1 : 0)
         }
     }
 
@@ -182,11 +213,46 @@ extension ConnectionGate.State {
         return ended
     }
 
-    /// Removes up to `count` expendable connections, of `address` or of all.
-    fileprivate mutating func spare(_ address: IPAddress?, upTo count: Int) -> [ConnectionGate.Connection] {
+    /// Why one more of an address may not come: the kept tenth is for those that have none, and for proxies.
+    fileprivate func refusal(of key: IPAddress?) -> AddressTally.Refusal? {
+        if let refusal = tally.refusal(of: key) { return refusal }
+        guard kept > 0, let key, ofSite[key.site, default: 0] > 0 else { return nil }
+        return tally.count >= tally.limit - kept ? .total : nil
+    }
+
+    /// Removes up to `count` connections that wait for their answers, the oldest of the site that has most connections;
+    /// none for a newcomer whose site would have as many then.
+    fileprivate mutating func spareWaiting(for key: IPAddress?, upTo count: Int) -> [ConnectionGate.Connection] {
+        let own = key.map { ofSite[$0.site, default: 0] } ?? 0
+        // Refusals of a flood cost no look at each connection.
+        guard let largest = ofSite.values.max(), largest > own + 1 else { return [] }
+        var waiting: [IPAddress: [(id: UInt64, since: UInt64)]] = [:]
+        for (id, connection) in connections where connection.phase == .waiting {
+            if let site = connection.address?.site { waiting[site, default: []].append((id, connection.since)) }
+        }
+        guard let most = waiting.keys.max(by: { ofSite[$0] ?? 0 < ofSite[$1] ?? 0 }),
+            let held = ofSite[most], held > own + 1
+        else { return [] }
+        let oldest = (waiting[most] ?? []).sorted { $0.since < $1.since }
+        let chosen = oldest.prefix(min(count, held - own - 1))
+        endings[.evicted, default: 0] += chosen.count
+        return chosen.compactMap { remove($0.id) }
+    }
+
+    /// Removes up to `count` expendable connections, of `address` or of all, but none of a site that has fewer than the
+    /// newcomer's.
+    fileprivate mutating func spare(
+        _ address: IPAddress?, upTo count: Int, for newcomer: IPAddress? = nil
+    ) -> [ConnectionGate.Connection] {
+        guard expendable > 0 else { return [] }
+        let own = newcomer.map { ofSite[$0.site, default: 0] } ?? 0
         let candidates = address.map { Array(ofAddress[$0] ?? []) } ?? Array(connections.keys)
         let sparable = candidates.compactMap { id in
-            connections[id].flatMap { $0.phase == .busy ? nil : (id: id, phase: $0.phase, since: $0.since) }
+            connections[id].flatMap { connection in
+                let held = connection.address.map { ofSite[$0.site, default: 0] } ?? own
+                return connection.phase >= .waiting || held < own
+                    ? nil : (id: id, phase: connection.phase, since: connection.since)
+            }
         }
         let chosen =
             count == 1
@@ -199,10 +265,13 @@ extension ConnectionGate.State {
     fileprivate mutating func remove(_ id: UInt64) -> ConnectionGate.Connection? {
         guard let connection = connections.removeValue(forKey: id) else { return nil }
         tally.remove(connection.address)
+        if connection.phase < .waiting { expendable -= 1 }
         unsent -= connection.unsent
         if let key = connection.address {
             ofAddress[key]?.remove(id)
             if ofAddress[key]?.isEmpty == true { ofAddress[key] = nil }
+            ofSite[key.site, default: 1] -= 1
+            if ofSite[key.site] == 0 { ofSite[key.site] = nil }
         }
         return connection
     }

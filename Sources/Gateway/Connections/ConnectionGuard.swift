@@ -18,9 +18,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
             switch self {
             case .tls, .head: .seconds(10)
             // The largest body that is taken, 256 KiB, at 70 kbit/s.
-            case .body, .idle: .seconds(30)
-            // A picture of 8 MiB at 230 kbit/s.
-            case .largeBody: .minutes(5)
+            // A large one gets more time while it keeps its rate.
+            case .body, .largeBody, .idle: .seconds(30)
             case .nothing: nil
             }
         }
@@ -45,12 +44,20 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// The handler that gets this error ends the connection.
     struct AllowanceSpent: Error, Equatable {}
 
+    /// What a body or message of more than `LargeBodies.freeBytes` has to bring on average, in bytes a second, but for
+    /// its first seconds: it holds one of few places. A picture of 8 MiB takes 138 s then.
+    static let largeBodyRate = 65_536
+    static let largeBodyStart = TimeAmount.seconds(10)
+
     /// The limit of the time in which no written byte leaves.
     static let stallLimit = TimeAmount.seconds(30)
 
     private let ticket: ConnectionGate.Ticket
     private(set) var wait: Wait
     private var waitsSince = NIODeadline.uptimeNanoseconds(0)
+    /// Bytes of the body since then.
+    private var waitedBytes = 0
+    private var messageSince = NIODeadline.uptimeNanoseconds(0)
     /// Bytes that may still come; nil: unlimited.
     private var allowance: Int?
     private var isSpent = false
@@ -72,6 +79,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     /// Sets the client's next step from now on. Called on the event loop.
     func expect(_ next: Wait) {
         wait = next
+        waitedBytes = 0
         guard let context else { return }
         waitsSince = context.eventLoop.now
         schedule()
@@ -110,6 +118,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         // The next request begins.
         if wait == .idle { expect(.head) }
         if isSpent { return }
+        if wait == .largeBody { came(unwrapInboundIn(data).readableBytes) }
         // Only a WebSocket has these limits.
         if allowance != nil || takeLargeMessage != nil, !takes(unwrapInboundIn(data).readableBytes) {
             isSpent = true
@@ -118,13 +127,23 @@ final class ConnectionGuard: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
+    /// Counts bytes of a large body. The first ones beyond those that need no place may bring its end nearer.
+    func came(_ bytes: Int) {
+        let wasFree = waitedBytes <= LargeBodies.freeBytes
+        waitedBytes += bytes
+        if wasFree, waitedBytes > LargeBodies.freeBytes { schedule() }
+    }
+
     /// Counts received bytes. Returns false where the client may not send them.
     private func takes(_ bytes: Int) -> Bool {
+        if messageBytes == 0, let context { messageSince = context.eventLoop.now }
         messageBytes += bytes
         if let takeLargeMessage, messageBytes > LargeBodies.freeBytes, largeMessage == nil {
             largeMessage = takeLargeMessage()
             if largeMessage == nil { return false }
+            schedule()
         }
+        if largeMessage?.isLost == true { return false }
         if let left = allowance {
             if bytes > left { return false }
             allowance = left - bytes
@@ -150,9 +169,23 @@ final class ConnectionGuard: ChannelDuplexHandler {
     }
 
     private var deadline: NIODeadline? {
-        let waited = wait.limit.map { waitsSince + $0 }
+        let waited = bodyEnd ?? wait.limit.map { waitsSince + $0 }
         let stalled = unwritten > 0 ? lastProgress + ConnectionGuard.stallLimit : nil
-        return [waited, stalled].compactMap { $0 }.min()
+        return [waited, messageEnd, stalled].compactMap { $0 }.min()
+    }
+
+    /// When a large body ends that has not brought enough by then.
+    private var bodyEnd: NIODeadline? {
+        wait == .largeBody && waitedBytes > LargeBodies.freeBytes ? Self.end(since: waitsSince, waitedBytes) : nil
+    }
+
+    /// The same of a large message.
+    private var messageEnd: NIODeadline? {
+        largeMessage == nil ? nil : Self.end(since: messageSince, messageBytes)
+    }
+
+    private static func end(since start: NIODeadline, _ bytes: Int) -> NIODeadline {
+        start + largeBodyStart + .milliseconds(Int64(bytes) * 1000 / Int64(largeBodyRate))
     }
 
     /// Schedules one check at a time: it is moved only to an earlier deadline, and repeats where the deadline has
@@ -172,7 +205,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
             ticket.count(.stalled)
             return context.close(promise: nil)
         }
-        if let limit = wait.limit, let ending = wait.ending, now >= waitsSince + limit {
+        if let messageEnd, now >= messageEnd {
+            ticket.count(.body)
+            return context.close(promise: nil)
+        }
+        if let limit = wait.limit, let ending = wait.ending, now >= bodyEnd ?? waitsSince + limit {
             ticket.count(ending)
             return context.close(promise: nil)
         }

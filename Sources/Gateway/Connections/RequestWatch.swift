@@ -41,6 +41,8 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     private var isRemoved = false
     /// The answer to the last request has not left yet.
     private var isAnswering = false
+    /// The answer has begun.
+    private var hasBegun = false
     /// The answer is written, but has not left yet.
     private var isSending = false
     /// The end of the last request has not arrived yet.
@@ -143,7 +145,10 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     private func pass(_ context: ChannelHandlerContext, _ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head):
+            // RFC 9112 §3.2: which of them counts is not ours to guess.
+            if head.headers["host"].count > 1 { return refuse(context, head.version) }
             isAnswering = true
+            hasBegun = false
             isReading = true
             bodyBytes = 0
             ticket.become(.busy)
@@ -158,9 +163,31 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
             }
         case .end:
             isReading = false
-            if isAnswering { connection.expect(.nothing) } else { becomeIdle() }
+            if isAnswering {
+                connection.expect(.nothing)
+                ticket.become(.waiting)
+            } else {
+                becomeIdle()
+            }
         }
         context.fireChannelRead(wrapInboundOut(part))
+    }
+
+    /// Answers a request with two `Host` headers, behind which nothing is read any more.
+    private func refuse(_ context: ChannelHandlerContext, _ version: HTTPVersion) {
+        dropAll()
+        ticket.count(.head)
+        let text = #"{"error":{"code":"bad_request","message":"the request has more than one Host header: send one"}}"#
+        let headers: HTTPHeaders = [
+            "Content-Type": "application/json", "Content-Length": "\(text.utf8.count)", "Connection": "close",
+        ]
+        let head = HTTPResponseHead(version: version, status: .badRequest, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let here = NIOLoopBound(context, eventLoop: context.eventLoop)
+        written.futureResult.whenComplete { _ in here.value.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
     }
 
     private func becomeIdle() {
@@ -171,7 +198,11 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: Out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        guard case .end = unwrapOutboundIn(data) else {
+            if !hasBegun, isAnswering { ticket.become(.busy) }
+            hasBegun = true
+            return context.write(data, promise: promise)
+        }
         let left = promise ?? context.eventLoop.makePromise(of: Void.self)
         isSending = true
         left.futureResult.assumeIsolated().whenComplete { _ in self.answered(context) }

@@ -22,6 +22,8 @@ struct EventStream: Sendable {
     /// Whether the reader may see events with what only readers of recordings may know; asked likewise.
     var mayReadRecordings: @Sendable () async -> Bool = { false }
     var timing = Timing()
+    /// The stream ends when the reader's place is lost; the reader then comes again.
+    var place: SharePlaces.Place?
 
     struct Timing: Sendable {
         /// The longest silence: proxies end connections after 30 s or a minute of it.
@@ -37,6 +39,7 @@ struct EventStream: Sendable {
     func write(to writer: inout any ResponseBodyWriter) async throws {
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let subscription = bus.subscribe(to: filter.kinds) { waker.yield() }
+        place?.onLoss { waker.finish() }
         let beats = Task { [timing] in
             while !Task.isCancelled {
                 try? await Task.sleep(for: timing.heartbeat)

@@ -10,7 +10,7 @@ struct HLSEndpoint: Sendable {
     let joins: JoinService
     let policy: AccessPolicy
     /// For requests that may wait for the next media.
-    let places: AddressPlaces
+    let places: SharePlaces
 
     /// A viewer waits with one request most of the time; two while a segment ends.
     private static let (waiting, waitingPerAddress) = (4000, 512)
@@ -18,7 +18,7 @@ struct HLSEndpoint: Sendable {
     init(_ joins: JoinService, policy: AccessPolicy) {
         self.joins = joins
         self.policy = policy
-        places = AddressPlaces("hls_waiting", limit: Self.waiting, perAddress: Self.waitingPerAddress)
+        places = SharePlaces("hls_waiting", total: Self.waiting, perAddress: Self.waitingPerAddress)
     }
 
     /// A stream, and what its addresses have behind their names.
@@ -76,7 +76,7 @@ struct HLSEndpoint: Sendable {
 
     /// - Throws: 400 for a request too far ahead, 503 where nothing came in time or too many wait.
     private func waiting(
-        _ asked: RouteRequest, _ body: () async -> HLSStream.Result
+        _ asked: RouteRequest, _ body: @escaping @Sendable () async -> HLSStream.Result
     ) async throws(APIError) -> HLSWindow {
         switch try await holdingPlace(asked, body) {
         case .ready(let window): return window
@@ -88,17 +88,24 @@ struct HLSEndpoint: Sendable {
     }
 
     private func holdingPlace<Value: Sendable>(
-        _ asked: RouteRequest, _ body: () async -> Value
+        _ asked: RouteRequest, _ body: @escaping @Sendable () async -> Value
     ) async throws(APIError) -> Value {
-        guard let place = places.take(asked.source.client) else {
-            throw APIError(
-                .overloaded,
-                "\(Self.waiting) requests wait for media, or \(Self.waitingPerAddress) of this address, which is all that may",
-                headers: [.retryAfter: "1"])
+        guard let place = places.take(asked.source.client, as: asked.standing) else { throw Self.tooManyWait }
+        let wait = Task { await body() }
+        place.onLoss { wait.cancel() }
+        let value = await withTaskCancellationHandler {
+            await wait.value
+        } onCancel: {
+            wait.cancel()
         }
-        defer { withExtendedLifetime(place) {} }
-        return await body()
+        if place.isLost { throw Self.tooManyWait }
+        return value
     }
+
+    private static let tooManyWait = APIError(
+        .overloaded,
+        "\(waiting) requests wait for media, or \(waitingPerAddress) of this address, which is all that may",
+        headers: [.retryAfter: "1"])
 
     private static let notYet = APIError(
         .overloaded, "the stream has no media yet: it comes while somebody is in the room",

@@ -1,3 +1,4 @@
+import Basics
 import Conference
 import Cryptography
 import FoundationEssentials
@@ -92,6 +93,15 @@ struct AccessPolicy: Sendable {
         if isAdmin(asked) || hasSeat(asked) { return true }
         return isModerator(principal(of: asked, .insider), of: asked)
     }
+
+    /// Who asks, where a total is shared.
+    func standing(of asked: RouteRequest) -> ShareStanding {
+        if isAdmin(asked) { return .administrator }
+        return asked.bearer != nil && hasSeat(asked) ? .inside : .stranger
+    }
+
+    /// Whether the request's sender may know the address of the participant in its path.
+    func readsAddress(_ asked: RouteRequest) -> Bool { isAdmin(asked) || hasSeat(asked, of: asked.parameter("id")) }
 
     private func isPrivate(_ asked: RouteRequest) -> Bool {
         asked.parameters["room"].flatMap { conference.room($0) }?.settings.isPrivate ?? false

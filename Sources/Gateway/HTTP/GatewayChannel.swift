@@ -77,7 +77,9 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                             ticket.become(.outside)
                             connection.expect(.nothing)
                             connection.allow(bytes: ConnectionGuard.outsideBytes)
-                            connection.limitMessages { largeBodies.take(source.client) }
+                            connection.limitMessages {
+                                largeBodies.take(source.client, as: here.value.isUnlimited ? .inside : .stranger)
+                            }
                             let address = rules.publicAddress(for: source)
                             return try GatewayChannel.serve(
                                 endpoint, channel, connection, ticket,

@@ -30,6 +30,8 @@ struct RouteRequest: Sendable {
     /// The address by which the client reaches this server.
     var publicAddress: PublicAddress
     private let largeBodies: LargeBodies
+    /// Who asks, for totals that those inside and administrators share with strangers.
+    var standing = ShareStanding.stranger
 
     init(
         request: Request, context: GatewayContext, source: RequestSource, publicAddress: PublicAddress,
@@ -75,22 +77,27 @@ struct RouteRequest: Sendable {
     ///
     /// - Throws: 413 for a body of more than `limit` bytes, 503 for a large one while too many others are being read.
     func body(upTo limit: Int) async throws -> [UInt8] {
-        let announced = headers[.contentLength].flatMap { Int($0) } ?? .max
-        // A client that does not announce its body's length may send all that the route takes.
-        let place = min(limit, announced) > LargeBodies.freeBytes ? largeBodies.take(source.client) : nil
-        if place == nil, min(limit, announced) > LargeBodies.freeBytes {
-            throw APIError(
-                .overloaded, "too many large bodies are on their way: try again in a few seconds",
-                headers: [.retryAfter: "5"])
+        let announced = headers[.contentLength].flatMap { Int($0) } ?? 0
+        var bytes: [UInt8] = []
+        var place: LargeBodies.Place?
+        for try await part in request.body {
+            guard bytes.count + part.readableBytes <= limit else {
+                throw APIError(.tooLarge, "the body may have at most \(limit) bytes")
+            }
+            if place == nil, bytes.count + part.readableBytes > LargeBodies.freeBytes {
+                place = largeBodies.take(source.client, as: standing)
+                guard place != nil else { throw RouteRequest.tooManyBodies }
+                bytes.reserveCapacity(max(0, min(limit, announced)))
+            }
+            if place?.isLost == true { throw RouteRequest.tooManyBodies }
+            bytes.append(contentsOf: part.readableBytesView)
         }
         defer { withExtendedLifetime(place) {} }
-        do {
-            let buffer = try await request.body.collect(upTo: limit)
-            return Array(buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw APIError(.tooLarge, "the body may have at most \(limit) bytes")
-        }
+        return bytes
     }
+
+    private static let tooManyBodies = APIError(
+        .overloaded, "too many large bodies are on their way: try again in a few seconds", headers: [.retryAfter: "5"])
 
     /// The body as a JSON object that has only the given keys.
     func object(keys: [String]) async throws -> RequestBody {

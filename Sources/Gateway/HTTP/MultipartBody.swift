@@ -24,7 +24,7 @@ struct MultipartBody: Sendable, Equatable {
             throw APIError(.unsupportedMediaType, "the body must be multipart/form-data")
         }
         guard let boundary = MultipartBody.boundary(contentType ?? "") else {
-            throw .badRequest("Content-Type needs a boundary of 1 to 70 characters")
+            throw .badRequest("Content-Type needs a boundary of 1 to 70 characters, and not of dashes alone")
         }
         self.bytes = bytes
         parts = try MultipartBody.parts(bytes, delimiter: Array("--\(boundary)".utf8))
@@ -40,7 +40,8 @@ struct MultipartBody: Sendable, Equatable {
             var value = text.dropFirst("boundary=".count)
             if value.first == "\"", value.last == "\"", value.count > 1 { value = value.dropFirst().dropLast() }
             // RFC 2046 §5.1.1.
-            return (1...70).contains(value.utf8.count) ? String(value) : nil
+            // Dashes alone would be found in what ends them.
+            return (1...70).contains(value.utf8.count) && value.contains { $0 != "-" } ? String(value) : nil
         }
         return nil
     }
@@ -48,19 +49,22 @@ struct MultipartBody: Sendable, Equatable {
     private static func parts(_ bytes: [UInt8], delimiter: [UInt8]) throws(APIError) -> [Part] {
         let line: [UInt8] = Array("\r\n".utf8)
         // The first delimiter may stand at the very beginning, all others behind a line's end.
-        guard var next = find(delimiter, in: bytes, from: 0) else { throw .badRequest("the body has no boundary") }
+        guard var next = ByteSearch(delimiter).first(in: bytes, from: 0) else {
+            throw .badRequest("the body has no boundary")
+        }
         next += delimiter.count
+        let (blankLine, end) = (ByteSearch(line + line), ByteSearch(line + delimiter))
         var parts: [Part] = []
         while !starts(Array("--".utf8), at: next, in: bytes) {
             guard starts(line, at: next, in: bytes) else { throw .badRequest("a boundary does not end its line") }
             guard parts.count < maxParts else { throw .badRequest("the body has more than \(maxParts) parts") }
             let headers = next + line.count
-            guard let blank = find(Array("\r\n\r\n".utf8), in: bytes, from: next, upTo: headers + maxHeaderBytes) else {
+            guard let blank = blankLine.first(in: bytes, from: next, upTo: headers + maxHeaderBytes) else {
                 throw .badRequest("a part's headers do not end within \(maxHeaderBytes) bytes")
             }
             let start = blank + 4
             // An empty part's delimiter follows the blank line at once.
-            guard let end = find(line + delimiter, in: bytes, from: start - line.count) else {
+            guard let end = end.first(in: bytes, from: start - line.count) else {
                 throw .badRequest("the last boundary is missing")
             }
             let text = String(decoding: bytes[min(headers, blank)..<blank], as: UTF8.self)
@@ -97,18 +101,5 @@ struct MultipartBody: Sendable, Equatable {
     private static func starts(_ pattern: [UInt8], at index: Int, in bytes: [UInt8]) -> Bool {
         index >= 0 && index + pattern.count <= bytes.count
             && bytes[index..<index + pattern.count].elementsEqual(pattern)
-    }
-
-    /// The first place of `pattern`, which begins before `limit`. The first byte of each pattern that is looked for in
-    /// contents occurs in it once, so the work is linear.
-    private static func find(_ pattern: [UInt8], in bytes: [UInt8], from start: Int, upTo limit: Int = .max) -> Int? {
-        let end = min(limit, bytes.count - pattern.count + 1)
-        var index = start
-        while index < end {
-            guard let found = bytes[index..<end].firstIndex(of: pattern[0]) else { return nil }
-            if starts(pattern, at: found, in: bytes) { return found }
-            index = found + 1
-        }
-        return nil
     }
 }

@@ -17,8 +17,7 @@ struct NodeHeaders: Sendable {
     static let room = "Tessera-Room"
     /// The maximum segment of a raw TCP client's path, in bytes.
     static let segment = "Tessera-Segment"
-    /// Of answers that the token was refused for, so that a client does not take the 401 for its own.
-    static let refused = "Tessera-Refused"
+    static let refused = PeerRefusal.header
     /// Of answers 503 of a node that takes no room now: another node may.
     static let full = "Tessera-Full"
     /// Of lists: the nodes that did not answer.
@@ -91,6 +90,12 @@ struct NodeGate: Sendable {
         return RequestSource(
             forwardedFor: field(NodeHeaders.client).flatMap { IPAddress($0) }?.unmapped,
             to: field(NodeHeaders.address).flatMap { PublicAddress(url: $0) })
+    }
+
+    /// Why a request has no source.
+    func refusal(_ headers: HTTPFields) -> (why: PeerRefusal, node: String?) {
+        let token = headers[.nodeToken]
+        return token.flatMap { tokens.refusal(of: $0) } ?? (.secret, nil)
     }
 
     func source(_ headers: HTTPHeaders) -> RequestSource? { source { headers.first(name: $0) } }

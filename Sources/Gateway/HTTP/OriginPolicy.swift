@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// The origins of web pages that may use this server.
 ///
-/// No endpoint knows its user by a cookie or by anything else that a browser adds by itself; what a foreign page could
-/// use is the place of the browser in the network. A browser sets `Origin` itself, so the header proves which page
+/// No endpoint knows its user by anything that a browser adds by itself to the requests of foreign pages (the cookie of
+/// FLSocketIM's logins is `SameSite=Strict`); what such a page could use is the place of the browser in the network. A browser sets `Origin` itself, so the header proves which page
 /// asks; an app may write there what it likes, and is asked for a room's token or PIN as everybody is.
 struct OriginPolicy: Sendable {
     private let allowsAll: Bool

@@ -68,6 +68,7 @@ struct Outbox {
             bytes -= older.bytes
         }
         guard count < Outbox.maxMessages, bytes + message.bytes <= maxBytes else { return false }
+        if messages.count > 64, messages.count > 2 * count { compact() }
         if let state { places[state] = messages.count }
         messages.append(message)
         count += 1
@@ -75,6 +76,22 @@ struct Outbox {
         if case .close = message { isClosed = true }
         return true
     }
+
+    /// Forgets the places of messages that were sent or replaced, so that a slow reader whose queue never empties keeps
+    /// no more of them than of messages that wait.
+    private mutating func compact() {
+        var kept: [Message?] = []
+        var moved: [Int: Int] = [:]
+        for (place, message) in messages.enumerated().dropFirst(first) where message != nil {
+            moved[place] = kept.count
+            kept.append(message)
+        }
+        places = places.compactMapValues { moved[$0] }
+        (messages, first) = (kept, 0)
+    }
+
+    /// The places of waiting messages, and of those that were replaced.
+    var slots: Int { messages.count }
 
     /// Removes and returns the oldest message.
     mutating func next() -> Message? {

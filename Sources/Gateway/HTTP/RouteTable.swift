@@ -1,4 +1,5 @@
 import Basics
+import Conference
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
@@ -97,7 +98,7 @@ struct RouteTable: Sendable {
 
     func find(_ method: HTTPRequest.Method, _ path: String) -> Match {
         // A path with an invalid escape matches no route.
-        let parts = path.split(separator: "/").map { $0.percentDecoded }
+        let parts = path.split(separator: "/").map { $0.percentDecoded.map(Names.composed) }
         let known = parts.compactMap { $0 }
         guard known.count == parts.count else { return .notFound }
         let candidates = routes.compactMap { route in route.match(known).map { (route, $0) } }

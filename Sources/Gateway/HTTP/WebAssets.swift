@@ -62,7 +62,7 @@ struct WebAssets: Sendable {
     /// All content comes from this server. `blob:` and `data:` are for previews and icons. `FramePolicy` adds who may
     /// frame the page, and the page's own script.
     static let contentSecurityPolicy =
-        "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self' ws: wss:; "
+        "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: mediastream:; connect-src 'self'; "
         + "style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'"
 
     static func type(of name: String) -> String {

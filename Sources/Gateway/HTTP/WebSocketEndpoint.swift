@@ -29,10 +29,17 @@ struct WebSocketEndpoint: Sendable {
     var isRawTCP = false
     /// Which node of a cluster serves a connection.
     var placement = SocketPlacement.here
+    /// Checks who wants into a room before it is placed.
+    var entry: Entry = { _, _, _, _ throws(Refusal) in }
     /// The text frame that tells a client that no node takes it now; without it the connection closes with 1013.
     var refusal: @Sendable (Refusal) -> ByteBuffer? = { _ in nil }
     /// Serves a connection and returns when it has ended.
     var serve: @Sendable (WebSocketConnection) async -> Void
+
+    typealias Entry =
+        @Sendable (
+            _ door: any RoomDoor, _ uri: String, _ message: WebSocketConnection.Message, _ room: String
+        ) throws(Refusal) -> Void
 
     /// - Parameter path: still percent-encoded, without the query.
     func takes(path: some StringProtocol) -> Bool {
@@ -43,6 +50,17 @@ struct WebSocketEndpoint: Sendable {
             return name.isEmpty || Names.isRoom(name)
         }
     }
+}
+
+/// What decides who may want into a room, before one is placed for it.
+protocol RoomDoor: Sendable {
+    /// - Parameters:
+    ///   - token: what the client shows, where the mode is `token`.
+    ///   - secret: of a seat that the client had in the room: its owner says whether it is still good.
+    /// - Throws: `unauthorized` or `forbidden`, as the room's owner would.
+    func check(_ room: String, token: String?, secret: String?) throws(Refusal)
+    /// Checks a message that joins a room, or comes back to it.
+    func check(_ message: WebSocketConnection.Message, for room: String) throws(Refusal)
 }
 
 /// Upgrades a handshake by the upgrader of the endpoint that takes it, since each has its own limit of a frame.

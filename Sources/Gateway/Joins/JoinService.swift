@@ -8,7 +8,7 @@ final class JoinService: Sendable {
     let conference: any ConferenceService
     private let authorizer: JoinAuthorizer
     private let limiter: JoinLimiter
-    private let pins = PINLimiter(at: MonotonicClock.now())
+    private let pins: PINLimiter
     private let statistics: GatewayMetrics
     private let allowsLegacyDTLS: Bool
 
@@ -19,6 +19,9 @@ final class JoinService: Sendable {
     ) {
         self.allowsLegacyDTLS = allowsLegacyDTLS
         self.conference = conference
+        pins = PINLimiter(report: { [conference] room, wrong in
+            conference.reportPINTries(at: room, wrong: wrong)
+        })
         self.authorizer = authorizer
         self.limiter = limiter
         self.statistics = statistics
@@ -146,6 +149,8 @@ final class JoinService: Sendable {
             throw refusal
         }
     }
+
+    var samples: [MetricSample] { pins.samples }
 
     /// The claims of a valid token; nil for any other, and where clients need none.
     func claims(of token: String) -> TokenClaims? { try? authorizer.verifier?.verify(token) }

@@ -1,22 +1,32 @@
 import Basics
 
 /// Limits how many large bodies and messages (pictures, mostly) are in memory at once, in total and for each address.
+/// Those of participants and administrators have places apart from strangers'.
 ///
-/// A body of up to `freeBytes` is taken without a place. So the memory for bodies in transit is at most `limit` times
-/// the largest body, whatever the number of connections.
+/// A body takes its place when more than `freeBytes` of it have come, so that who announces much and sends nothing holds
+/// none, and has to keep a rate (`ConnectionGuard`). The memory for bodies in transit is at most the places times the
+/// largest body, and `freeBytes` for each connection.
 final class LargeBodies: Sendable {
     /// The bytes of a body or message that needs no place.
     static let freeBytes = 262_144
-    static let limit = 16
+    /// Strangers' places, and those of who is inside.
+    static let strangers = 8
+    static let insiders = 12
     static let perAddress = 4
 
     /// Gives the place back when it ends.
-    typealias Place = AddressPlaces.Place
+    typealias Place = SharePlaces.Place
 
-    private let places = AddressPlaces("large_bodies", limit: limit, perAddress: perAddress)
+    private let ofStrangers = SharePlaces("large_bodies", total: strangers, perAddress: perAddress)
+    private let ofInsiders = SharePlaces("large_bodies_inside", total: insiders, perAddress: perAddress)
 
-    /// Takes a place; nil if the address, or all addresses together, have none left.
-    func take(_ address: IPAddress?) -> Place? { places.take(address) }
+    /// Takes a place, which may end the body of an address that has more; nil where there is none.
+    func take(_ address: IPAddress?, as standing: ShareStanding = .stranger) -> Place? {
+        switch standing {
+        case .stranger: ofStrangers.take(address)
+        case .inside, .administrator: ofInsiders.take(address, as: standing)
+        }
+    }
 
-    var samples: [MetricSample] { places.samples }
+    var samples: [MetricSample] { ofStrangers.samples + ofInsiders.samples }
 }

@@ -124,12 +124,11 @@ final class RawTCPEndpoint: FamilyEndpoint {
                     login.source, by: client.id,
                     silence: { id in
                         connections[id]?.silence(at: now) ?? RawTCPSeats.stale
-                    }, at: now)
+                    })
             }
             switch claim {
             case .again(let seat, let old): try await resume(seat, as: login.source, old: old, client, login)
             case .new: try await enter(login, client)
-            case .refused: throw Refusal(.forbidden, "this client was removed")
             }
         } catch {
             await perform(client.step { $0.refused(Refusal(any: error), at: $1) }, client)
@@ -137,7 +136,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
     }
 
     /// The room that a login asks for.
-    func room(of login: RawTCPMessage.Login) -> String { login.room ?? room }
+    func room(of login: RawTCPMessage.Login) -> String { Names.composed(login.room ?? room) }
 
     private func resume(
         _ claim: ResumeClaim, as peer: Int, old: UInt64?, _ client: RawTCPConnection, _ login: RawTCPMessage.Login
@@ -147,7 +146,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
             seat = try joins.conference.seat(resuming: claim) { [weak self] event in self?.handle(event, of: peer) }
         } catch {
             // The seat has just ended.
-            _ = state.withLock { $0.seats.end(peer, .timeout, at: MonotonicClock.now()) }
+            _ = state.withLock { $0.seats.end(peer) }
             return try await enter(login, client)
         }
         if let old = state.withLock({ state in old.flatMap { state.connections[$0] } }) {
@@ -168,13 +167,19 @@ final class RawTCPEndpoint: FamilyEndpoint {
         request.media.videoCodecs = [.h264, .vp8]
         request.media.isCompactOffer = true
         request.chatsByAppChannel()
+        // The app comes back by itself, with the id that it had.
+        var random = SystemRandomNumberGenerator()
+        let wanted = RawTCPSeats.newID(using: &random)
+        let ids = [wanted, login.source].filter { RawTCPReply.clientIDs.contains($0) }
+        request.client.device = JoinClient.Device(Set(ids.map { "tcp \($0)" }), isRefused: true, comesBack: true)
         let seat = try await joins.joinWhenLetIn(request, as: .rawTCP, token: login.token) { [weak self] event in
             if case .left(let reason) = event.event, let peer = key.end(reason) { self?.ended(peer, reason) }
         }
         let peer = state.withLock { state in
             var random = SystemRandomNumberGenerator()
             return state.seats.add(
-                ResumeClaim(id: seat.id, secret: seat.resumeSecret), holder: client.id, using: &random)
+                ResumeClaim(id: seat.id, secret: seat.resumeSecret), as: wanted, holder: client.id,
+                using: &random)
         }
         let end = key.know(peer)
         client.take(seat)
@@ -189,7 +194,7 @@ final class RawTCPEndpoint: FamilyEndpoint {
     /// The seat has ended: its client gets a last frame, and the connection ends.
     private func ended(_ peer: Int, _ reason: LeaveReason) {
         let client = state.withLock { state in
-            state.seats.end(peer, reason, at: MonotonicClock.now()).flatMap { state.connections[$0] }
+            state.seats.end(peer).flatMap { state.connections[$0] }
         }
         _ = client?.step { $0.left(reason, at: $1) }
     }

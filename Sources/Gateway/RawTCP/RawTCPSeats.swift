@@ -22,8 +22,6 @@ struct RawTCPSeats: Sendable {
         case again(ResumeClaim, old: UInt64?)
         /// A new seat, as without an id.
         case new
-        /// Nothing: somebody has ended this client's call.
-        case refused
     }
 
     /// A connection that is silent for this long does not keep its seat from a new one: the app sends two heartbeats
@@ -31,30 +29,30 @@ struct RawTCPSeats: Sendable {
     static let stale = Duration.seconds(4)
 
     private var seats: [Int: Held] = [:]
-    private var removed = RemovedClients<Int>()
 
     var count: Int { seats.count }
     subscript(peer: Int) -> Held? { seats[peer] }
 
-    /// Adds a seat under a new id.
+    /// An id for a seat that follows.
+    static func newID(using random: inout some RandomNumberGenerator) -> Int {
+        Int.random(in: RawTCPReply.clientIDs, using: &random)
+    }
+
+    /// Adds a seat under a new id: the wanted one, unless another client happens to have it.
     mutating func add(
-        _ seat: ResumeClaim, holder: UInt64, using random: inout some RandomNumberGenerator
+        _ seat: ResumeClaim, as wanted: Int, holder: UInt64, using random: inout some RandomNumberGenerator
     ) -> Int {
-        while true {
-            let peer = Int.random(in: RawTCPReply.clientIDs, using: &random)
-            if seats[peer] == nil {
-                seats[peer] = Held(seat: seat, holder: holder, fingerprints: DTLSFingerprints(of: ""))
-                return peer
-            }
-        }
+        var peer = wanted
+        while seats[peer] != nil { peer = Self.newID(using: &random) }
+        seats[peer] = Held(seat: seat, holder: holder, fingerprints: DTLSFingerprints(of: ""))
+        return peer
     }
 
     /// Decides about a login with an earlier id, and gives the seat to the connection if the claim is good.
     ///
     /// - Parameter silence: how long a connection has been silent.
-    mutating func claim(_ peer: Int, by connection: UInt64, silence: (UInt64) -> Duration, at now: Instant) -> Claim {
+    mutating func claim(_ peer: Int, by connection: UInt64, silence: (UInt64) -> Duration) -> Claim {
         guard RawTCPReply.clientIDs.contains(peer) else { return .new }
-        if removed.refuses(peer, at: now) { return .refused }
         guard let held = seats[peer] else { return .new }
         if let holder = held.holder, silence(holder) < Self.stale { return .new }
         seats[peer]?.holder = connection
@@ -79,8 +77,5 @@ struct RawTCPSeats: Sendable {
     }
 
     /// Removes a seat that has ended. Returns the connection that held it.
-    mutating func end(_ peer: Int, _ reason: LeaveReason, at now: Instant) -> UInt64? {
-        if reason.isDismissal { removed.add(peer, at: now) }
-        return seats.removeValue(forKey: peer)?.holder
-    }
+    mutating func end(_ peer: Int) -> UInt64? { seats.removeValue(forKey: peer)?.holder }
 }

@@ -48,6 +48,7 @@ enum ClientMessage: Sendable, Equatable {
             room =
                 try resume == nil
                 ? members.decode(String.self, forKey: .room) : members.decodeIfPresent(String.self, forKey: .room) ?? ""
+            room = Names.composed(room)
             name =
                 try resume == nil
                 ? members.decode(String.self, forKey: .name) : members.decodeIfPresent(String.self, forKey: .name) ?? ""

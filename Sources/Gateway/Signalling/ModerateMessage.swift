@@ -5,7 +5,7 @@ struct ModerateMessage: Decodable {
     enum Action: String, Decodable, CaseIterable {
         case mute, muteAll, askToUnmute, stopScreen, remove, lowerHand, lowerHands, role, volume, recorded, stage,
             audience,
-            admit, refuse
+            admit, refuse, refuseAddress
         case end
     }
 
@@ -32,6 +32,7 @@ struct ModerateMessage: Decodable {
         case .audience: .audience(try other())
         case .admit: .admit(participant)
         case .refuse: .refuse(participant)
+        case .refuseAddress: .refuseAddress(try other())
         case .end: .end
         }
     }

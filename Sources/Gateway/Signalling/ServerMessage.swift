@@ -156,7 +156,7 @@ extension ParticipantEvent {
         case .role: .role
         case .access: .access
         case .waiting: .waiting
-        case .chat, .connection, .left, .error, .muted, .asked, .moving: nil
+        case .chat, .connection, .left, .error, .muted, .asked, .moving, .pinTries: nil
         }
     }
 
@@ -196,6 +196,7 @@ extension ParticipantEvent {
         case .role(let role): ["type": "role", "role": .string(role.rawValue)]
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })
         case .waiting(let people): ["type": "waiting", "people": .array(people.map(\.json))]
+        case .pinTries(let wrong): ["type": "pinTries", "wrong": .integer(wrong)]
         case .muted(let id): ["type": "muted", "by": .string(id)]
         case .asked(let wish, let id): ["type": "asked", "action": .string(wish.rawValue), "by": .string(id)]
         case .link(let link):

@@ -281,7 +281,7 @@ struct SignallingSession: Sendable {
         switch shared.event {
         case .participants(let update): return announced(update, shared)
         case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted, .asked,
-            .moving:
+            .pinTries, .moving:
             return [.send(.event(shared))]
         case .connection: return []
         case .error(let error):

@@ -12,9 +12,19 @@ struct SocketIOAccountRoutes: Sendable {
     /// Pictures of one address, a second and at once.
     private let uploads = BucketTable<IPAddress>(rate: 0.2, burst: 20, at: MonotonicClock.now())
 
-    init(login: SocketIOLogin, sessions: SocketIOSessions, conference: any ConferenceService) {
-        (self.login, self.sessions, self.conference) = (login, sessions, conference)
+    private let unsent: SocketIOUploads
+
+    init(
+        login: SocketIOLogin, sessions: SocketIOSessions, conference: any ConferenceService, uploads: SocketIOUploads
+    ) {
+        (self.login, self.sessions, self.conference, unsent) = (login, sessions, conference, uploads)
     }
+
+    /// What a login leaves with the client, by which its further requests prove it: the apps send no token with them,
+    /// and both keep cookies. The Android app keeps those only that say for how long. `SameSite` keeps it out of what
+    /// pages of other sites ask for.
+    private static let cookie = "flsocketim"
+    private static let cookieLife = 30 * 86_400
 
     /// A name and a password, or a token of the server.
     private static let maxFormBytes = 16_384
@@ -60,7 +70,7 @@ struct SocketIOAccountRoutes: Sendable {
                 .get, "/allUsers", .endpoint,
                 RouteDescription(
                     tag: "doors", summary: "The users of FLSocketIM, and the rooms as users",
-                    parameters: [.query("auth_token", "In mode token: for whom, unless the address has a session.")],
+                    parameters: [.query("auth_token", "In mode token: for whom, where the login's cookie is missing.")],
                     answers: [.json("Everyone, and who is online.", Schema.object(["data": users]))],
                     failures: [429]),
                 placement: .socketIO
@@ -74,7 +84,11 @@ struct SocketIOAccountRoutes: Sendable {
             Route(
                 .post, "/uploadFiles", .endpoint,
                 RouteDescription(
-                    tag: "doors", summary: "Stores a picture: the field `image` of a form",
+                    tag: "doors",
+                    summary:
+                        "Stores a picture of a client with a session for a minute, or longer if its chat names it: "
+                        + "the field `image` of a form, or the body of type `image/…` itself",
+                    parameters: [.query("auth_token", "Who uploads, where the login's cookie is missing.")],
                     body: ("multipart/form-data", Schema.object(["image": Schema.string], required: ["image"])),
                     answers: [.json("The picture's path; code -1: refused.", answer)], failures: [400, 413, 415, 429]),
                 bodyLimit: SocketIOAccountRoutes.maxUploadBytes, placement: .socketIO
@@ -85,17 +99,22 @@ struct SocketIOAccountRoutes: Sendable {
     private static let maxUploadBytes = ChatPicture.maxBytes + 65_536
 
     private func upload(_ asked: RouteRequest) async throws -> Response {
-        guard await !readers(asked).isEmpty else { return failure("log in first") }
+        // Before the body: who has no session gets nothing read.
+        guard let identity = await identity(asked), sessions.isOnline(identity.account) else {
+            return failure("log in first")
+        }
         let address = asked.source.client?.clientPrefix ?? .v4(0)
         guard uploads.take(address, at: MonotonicClock.now()) == .zero else {
             return failure("too many pictures at once: try again in a minute")
         }
-        let form = try MultipartBody(
+        let picture = try await UploadedFile.read(
             try await asked.body(upTo: SocketIOAccountRoutes.maxUploadBytes),
-            contentType: asked.headers[.contentType])
-        guard let picture = form.content("image") else { return failure("the form has no field image") }
+            contentType: asked.headers[.contentType], field: "image")
+        guard let picture else { return failure("the form has no field image") }
         do throws(ConferenceError) {
-            return success("stored", .string(ChatEnvelope.path(try await conference.storePicture(picture))))
+            let stored = try await conference.storePicture(picture, from: asked.source.client, isSent: false)
+            unsent.add(stored.id, of: identity.account)
+            return success("stored", .string(ChatEnvelope.path(stored)))
         } catch {
             return failure(error.message)
         }
@@ -109,7 +128,12 @@ struct SocketIOAccountRoutes: Sendable {
         do throws(Accounts.Refusal) {
             let token = try await body(form["userName"] ?? "", form["password"] ?? "", asked.source.client)
             let date = Int(Date().timeIntervalSince1970 * 1000)
-            return success(done, ["auth_token": .string(token), "auth_date": .integer(date)])
+            var answer = success(done, ["auth_token": .string(token), "auth_date": .integer(date)])
+            let isSecure = asked.publicAddress.http("").hasPrefix("https:")
+            answer.headers[.setCookie] =
+                "\(Self.cookie)=\(token); Path=/; Max-Age=\(Self.cookieLife); HttpOnly; SameSite=Strict"
+                + (isSecure ? "; Secure" : "")
+            return answer
         } catch {
             return failure(error.message)
         }
@@ -139,11 +163,26 @@ struct SocketIOAccountRoutes: Sendable {
         return success("users", ["allUser": .array(users), "onLineUsers": .array(onLine.map { .string($0) })])
     }
 
-    /// For whom a request asks. The apps send no token with it: in mode `token` the address's sessions count.
+    /// For whom the list is. In mode `open` rooms and names are everybody's.
     private func readers(_ asked: RouteRequest) async -> [SocketIOIdentity] {
-        guard login.needsTokens else { return [SocketIOIdentity(user: "")] }
-        if let token = asked.query("auth_token") { return [await login.identity(ofToken: token)].compactMap { $0 } }
-        return sessions.clients(at: asked.source.client).map(\.identity)
+        login.needsTokens ? [await identity(asked)].compactMap { $0 } : [SocketIOIdentity(user: "")]
+    }
+
+    /// Who asks: by the token in the query, or in the login's cookie. Everybody behind one address may ask; so an
+    /// address proves nobody.
+    private func identity(_ asked: RouteRequest) async -> SocketIOIdentity? {
+        if let token = asked.query("auth_token") { return await login.identity(ofToken: token) }
+        for field in asked.headers[values: .cookie] {
+            for pair in field.split(separator: ";") {
+                let parts = pair.split(separator: "=", maxSplits: 1).map { $0.drop { $0 == " " } }
+                if parts.count == 2, parts[0] == Self.cookie,
+                    let identity = await login.identity(ofToken: String(parts[1]))
+                {
+                    return identity
+                }
+            }
+        }
+        return nil
     }
 
     private func people() -> [(id: String, name: String)] {

@@ -36,9 +36,9 @@ final class SocketIOCalls: Sendable {
 
     /// `videoChat`: acknowledges the room, and rings where the other is a person.
     func call(_ argument: JSONValue, _ id: Int?, _ client: SocketIOClient) {
-        guard case .string(let other)? = argument["to_user"] else { return }
+        guard case .string(let other)? = argument["to_user"] else { return decline(id, client) }
         if let room = SocketIORooms.room(other) { return sessions.acknowledge(id, .string(room), to: client) }
-        guard client.change({ $0.allowance.ring(at: now()) }) else { return }
+        guard client.change({ $0.allowance.ring(at: now()) }) else { return decline(id, client) }
         let room = UUID().uuidString.lowercased()
         let callees = other == client.user ? [] : sessions.clients(of: other)
         // A token for one room opens no other, so its holder cannot call, and only others with tokens for all rooms
@@ -52,9 +52,14 @@ final class SocketIOCalls: Sendable {
         var type = JSONValue.integer(0)
         if case .integer? = argument["chat_type"] { type = argument["chat_type"] ?? type }
         let ring: JSONValue = ["from_user": .string(client.user), "room": .string(room), "chat_type": type]
-        for callee in callees where callee.identity.covers(room: room) {
-            sessions.emit("videoChat", ring, ack: callee.nextAck(), to: callee)
-        }
+        let rung = callees.filter { $0.identity.covers(room: room) }
+        if !sessions.emit("videoChat", ring, of: client, to: rung) { sessions.emit("cancelVideoChat", [:], to: client) }
+    }
+
+    /// Ends a call that rings nowhere: its screen waits for a room, with which alone it hears of the end.
+    func decline(_ id: Int?, _ client: SocketIOClient) {
+        sessions.acknowledge(id, .string(UUID().uuidString.lowercased()), to: client)
+        sessions.emit("cancelVideoChat", [:], to: client)
     }
 
     /// `cancelVideoChat`: refuses or ends a call for all who take part. In a room only the client's own call ends.
@@ -139,6 +144,7 @@ final class SocketIOCalls: Sendable {
         // The apps cannot offer again within a call, so a seat whose media has ended has no use any more. A client that
         // polls and dies would keep it until its session ends, in 85 s.
         request.endsWithMedia = true
+        request.client.device = JoinClient.Device(["account \(client.identity.account)"])
         request.pin = client.read { $0.pin.flatMap { $0.room == room ? $0.text : nil } }
         do throws(Refusal) {
             // Its clients are all here, and so are the rooms of their calls.
@@ -230,14 +236,6 @@ extension SocketIOClient {
         change { state in
             defer { state.seat = nil }
             return state.seat
-        }
-    }
-
-    /// The next number for an event that the client acknowledges.
-    func nextAck() -> Int {
-        change { state in
-            state.ack += 1
-            return state.ack
         }
     }
 }

@@ -7,11 +7,13 @@ final class SocketIOChat: Sendable {
     private let sessions: SocketIOSessions
 
     private let conference: any ConferenceService
+    private let uploads: SocketIOUploads
     /// The pictures that are being read for clients of their rooms.
     private let readings = Guarded<[String: Task<BinaryMessage?, Never>]>([:])
 
-    init(_ sessions: SocketIOSessions, conference: any ConferenceService) {
+    init(_ sessions: SocketIOSessions, conference: any ConferenceService, uploads: SocketIOUploads) {
         self.sessions = sessions
+        self.uploads = uploads
         self.conference = conference
     }
 
@@ -21,7 +23,12 @@ final class SocketIOChat: Sendable {
     /// recipient is online, and whether or not it could be brought: the apps know no refusal, and one of them waits for
     /// ever. Why it was not brought comes as a message.
     func received(_ argument: JSONValue, _ attachments: [BinaryMessage], _ id: Int?, _ client: SocketIOClient) async {
-        guard var message = ChatEnvelope(argument, attachments, from: client.user) else { return }
+        guard var message = ChatEnvelope(argument, attachments, from: client.user) else {
+            return decline(
+                argument, id, client, "the server takes text, pictures, recordings and places, of up to 32 KiB of text."
+            )
+        }
+        sentUploads(message, client)
         var reason: String?
         var path: String?
         do throws(ConferenceError) {
@@ -32,17 +39,39 @@ final class SocketIOChat: Sendable {
                     reason = refusal(of: message, in: room, client)
                 }
             } else {
-                path = try await store(message)
+                path = try await store(message, client)
             }
         } catch {
             reason = "This was not sent: \(error.message)"
         }
         stamp(&message, path: path)
-        if let reason {
-            tell(client, reason, as: message.to)
-        } else if SocketIORooms.room(message.to) == nil {
-            for recipient in sessions.clients(of: message.to) { deliver(message, to: recipient) }
+        if reason == nil, SocketIORooms.room(message.to) == nil, !bring(message, of: client) {
+            reason = "This was not sent: too much that was sent from here waits for its readers. Try again in a minute."
         }
+        if let reason { tell(client, reason, as: message.to) }
+        // The client knows itself by its own name, whatever mark it has for others.
+        let known =
+            client.identity.own == client.user ? message : message.sent(from: client.identity.own, to: message.to)
+        sessions.acknowledge(id, known.acknowledgement, to: client)
+    }
+
+    /// Brings a message to all sessions of the account that has the recipient's name. Returns false where there is no
+    /// room for it.
+    private func bring(_ message: ChatEnvelope, of sender: SocketIOClient) -> Bool {
+        let recipients = sessions.clients(of: message.to)
+        // All of them are one account's, and know themselves by the same name.
+        guard let own = recipients.first?.identity.own else { return true }
+        let (argument, attachments) =
+            (own == message.to ? message : message.sent(from: message.from, to: own)).delivery
+        return sessions.emit("chat", argument, attachments, of: sender, to: recipients)
+    }
+
+    /// Acknowledges a message that goes nowhere, and says why in its conversation, where it names one.
+    func decline(_ argument: JSONValue, _ id: Int?, _ client: SocketIOClient, _ reason: String) {
+        guard id != nil else { return }
+        var message = ChatEnvelope(declined: argument, from: client.user)
+        stamp(&message, path: nil)
+        if !message.to.isEmpty { tell(client, "This was not sent: \(reason)", as: message.to) }
         sessions.acknowledge(id, message.acknowledgement, to: client)
     }
 
@@ -51,9 +80,17 @@ final class SocketIOChat: Sendable {
     }
 
     /// Stores a picture. Returns its path; nil for all else: the store takes no recordings.
-    private func store(_ message: ChatEnvelope) async throws(ConferenceError) -> String? {
+    private func store(
+        _ message: ChatEnvelope, _ client: SocketIOClient
+    ) async throws(ConferenceError) -> String? {
         guard message.kind == .picture, let file = message.file else { return nil }
-        return ChatEnvelope.path(try await conference.storePicture(file.bytes))
+        return ChatEnvelope.path(try await conference.storePicture(file.bytes, from: client.address, isSent: true))
+    }
+
+    /// Keeps the pictures that the client's account has uploaded and the message names.
+    private func sentUploads(_ message: ChatEnvelope, _ client: SocketIOClient) {
+        guard let text = message.text else { return }
+        for id in uploads.take(of: client.identity.account, in: text) { conference.keepPicture(id) }
     }
 
     /// Writes into the chat of the room in which the client is. Returns the path of a stored picture.
@@ -65,9 +102,10 @@ final class SocketIOChat: Sendable {
         if message.kind == .picture { return ChatEnvelope.path(try await seat.sendPicture(file.bytes, to: nil)) }
         // Only apps of this family play recordings: those that are in the room.
         for other in sessions.clients(in: seat.room) where other.id != client.id {
-            var copy = message.sent(from: SocketIORooms.user(seat.room), to: other.user)
+            var copy = message.sent(from: SocketIORooms.user(seat.room), to: other.identity.own)
             stamp(&copy, path: nil)
-            deliver(copy, to: other)
+            let (argument, attachments) = copy.delivery
+            _ = sessions.emit("chat", argument, attachments, of: client, to: [other])
         }
         return nil
     }
@@ -89,7 +127,7 @@ final class SocketIOChat: Sendable {
     }
 
     private func tell(_ client: SocketIOClient, _ text: String, as user: String) {
-        var message = ChatEnvelope(from: user, to: client.user, text: text)
+        var message = ChatEnvelope(from: user, to: client.identity.own, text: text)
         stamp(&message, path: nil)
         deliver(message, to: client)
     }
@@ -97,7 +135,7 @@ final class SocketIOChat: Sendable {
     /// The Android app fails on a message that asks for no acknowledgement.
     private func deliver(_ message: ChatEnvelope, to client: SocketIOClient) {
         let (argument, attachments) = message.delivery
-        sessions.emit("chat", argument, attachments, ack: client.nextAck(), to: client)
+        sessions.emit("chat", argument, attachments, ack: sessions.nextAck(), to: client)
     }
 
     // MARK: From rooms
@@ -116,7 +154,7 @@ final class SocketIOChat: Sendable {
                 return self.tell(client, "\(message.fromName): \(link)", from: room)
             }
             var copy = ChatEnvelope(
-                from: SocketIORooms.user(room), to: client.user, picture: file, name: picture.id)
+                from: SocketIORooms.user(room), to: client.identity.own, picture: file, name: picture.id)
             self.stamp(&copy, path: ChatEnvelope.path(picture))
             self.deliver(copy, to: client)
         }
@@ -128,6 +166,7 @@ final class SocketIOChat: Sendable {
             if let reading = readings[picture.id] { return reading }
             let reading = Task<BinaryMessage?, Never> { [conference, sessions, readings = self.readings] in
                 defer { _ = readings.withLock { $0.removeValue(forKey: picture.id) } }
+                sessions.makeRoom(for: picture.bytes)
                 guard let share = sessions.budget.take(picture.bytes, for: nil),
                     let bytes = try? await conference.picture(picture.id)
                 else { return nil }

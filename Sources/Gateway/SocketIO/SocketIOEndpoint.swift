@@ -17,10 +17,14 @@ final class SocketIOEndpoint: FamilyEndpoint {
 
     init(_ services: FamilyServices) {
         let doors = services.configuration.doors
-        let accounts = Accounts(AccountFile(directory: doors.directory), logger: services.logger)
-        self.sessions = SocketIOSessions()
+        let sessions = SocketIOSessions()
+        let accounts = Accounts(AccountFile(directory: doors.directory), logger: services.logger) { [weak sessions] in
+            sessions?.isOnline($0) ?? false
+        }
+        self.sessions = sessions
         login = SocketIOLogin(services.joins, accounts: accounts)
-        let chat = SocketIOChat(sessions, conference: services.joins.conference)
+        let uploads = SocketIOUploads()
+        let chat = SocketIOChat(sessions, conference: services.joins.conference, uploads: uploads)
         let calls = SocketIOCalls(
             sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes,
             cluster: services.cluster
@@ -31,7 +35,7 @@ final class SocketIOEndpoint: FamilyEndpoint {
         }
         events = SocketIOEvents(sessions, calls: calls, chat: chat)
         accountRoutes = SocketIOAccountRoutes(
-            login: login, sessions: sessions, conference: services.joins.conference)
+            login: login, sessions: sessions, conference: services.joins.conference, uploads: uploads)
         services.cluster?.onLossOfSocketIO { [sessions] in sessions.endAll(.draining) }
     }
 
@@ -122,15 +126,18 @@ final class SocketIOEndpoint: FamilyEndpoint {
     }
 
     private func payload(_ packets: [EnginePacket], _ request: EngineRequest) -> Response {
-        let body =
-            request.wantsText
-            ? ByteBuffer(bytes: EnginePayload.encode(text: packets)) : EnginePayload.encode(octets: packets)
+        let pieces = EnginePieces(packets, isText: request.wantsText)
         return Response(
             status: .ok,
             headers: [
                 .contentType: request.wantsText ? "text/plain; charset=UTF-8" : "application/octet-stream",
                 .cacheControl: "no-store",
-            ], body: ResponseBody(byteBuffer: body))
+            ],
+            body: ResponseBody(contentLength: pieces.count) { writer in
+                // The packets hold their places in the budget until the client has them.
+                for piece in pieces { try await writer.write(piece) }
+                try await writer.finish(nil)
+            })
     }
 
     private func post(_ request: EngineRequest, _ asked: RouteRequest) async throws -> Response {

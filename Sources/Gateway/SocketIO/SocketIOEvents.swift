@@ -25,12 +25,46 @@ final class SocketIOEvents: Sendable {
     func handle(_ messages: [EnginePacket.Content], _ client: SocketIOClient) async {
         for message in messages {
             do {
-                let assembled = try client.change { state throws(SocketFault) in try state.assembler.take(message) }
-                if let assembled { await handle(assembled, client) }
+                if let assembled = try assemble(message, client) { await handle(assembled, client) }
             } catch {
-                return sessions.end(client, .malformed)
+                return sessions.end(client, error == .tooFast ? .tooFast : .malformed)
             }
         }
+    }
+
+    /// Takes a message. Of a text only the first bytes are read before the session's allowance is asked for it.
+    private func assemble(
+        _ message: EnginePacket.Content, _ client: SocketIOClient
+    ) throws(SocketFault) -> PacketAssembler.Assembled? {
+        guard case .text(let text) = message else {
+            if case .binary(let attachment) = message { sessions.makeRoom(for: attachment.count) }
+            return try client.change { state throws(SocketFault) in try state.assembler.take(message) }
+        }
+        let head = try SocketPacket.Head(parsing: text)
+        let isTaken = try client.change { state throws(SocketFault) in
+            switch head.kind {
+            case .ack, .binaryAck:
+                // Whether a client has a message means nothing here.
+                try state.assembler.skip(head)
+                return true
+            case .disconnect: return false
+            case .connect, .event, .error, .binaryEvent:
+                switch state.allowance.packet(bytes: text.utf8.count, at: MonotonicClock.now()) {
+                case .take: return false
+                case .ignore: try state.assembler.skip(head)
+                case .end: throw .tooFast
+                }
+                return true
+            }
+        }
+        if isTaken {
+            guard head.kind == .event || head.kind == .binaryEvent else { return nil }
+            counts.withLock { $0.ignored += 1 }
+            decline(head.name ?? "", .null, head.id, client, SocketIOEvents.tooMuch)
+            return nil
+        }
+        if head.attachments > 0 { sessions.makeRoom(for: text.utf8.count) }
+        return try client.change { state throws(SocketFault) in try state.assembler.take(message) }
     }
 
     private func handle(_ assembled: PacketAssembler.Assembled, _ client: SocketIOClient) async {
@@ -44,14 +78,18 @@ final class SocketIOEvents: Sendable {
         if packet.kind == .disconnect { return sessions.end(client, .closed) }
         guard let (name, arguments) = packet.event else { return }
         let bytes = assembled.attachments.reduce(0) { $0 + $1.count }
-        let verdict = client.change { $0.allowance.event(bytes: bytes, at: MonotonicClock.now()) }
+        let verdict = client.change { $0.allowance.files(bytes: bytes, at: MonotonicClock.now()) }
         counts.withLock { verdict == .take ? ($0.taken += 1) : ($0.ignored += 1) }
+        let argument = arguments.first ?? .null
         switch verdict {
+        case .take where assembled.isCut:
+            return decline(
+                name, argument, packet.id, client,
+                "its file has more than 8 MiB, or the server holds too many files just now: try again.")
         case .take: break
-        case .ignore: return
+        case .ignore: return decline(name, argument, packet.id, client, SocketIOEvents.tooMuch)
         case .end: return sessions.end(client, .tooFast)
         }
-        let argument = arguments.first ?? .null
         switch name {
         case "chat": await chat.received(argument, assembled.attachments, packet.id, client)
         case "videoChat": calls.call(argument, packet.id, client)
@@ -61,6 +99,20 @@ final class SocketIOEvents: Sendable {
         case "__ice_candidate": calls.candidate(argument, client)
         case "closeRoom": calls.close(client)
         // The original server ignores what it does not know, too.
+        default: break
+        }
+    }
+
+    private static let tooMuch = "that was too much at once: wait a moment."
+
+    /// Answers an event that is not handled, where its app waits for the answer. `argument` is null where the event was
+    /// not parsed: then no conversation is told why.
+    private func decline(_ name: String, _ argument: JSONValue, _ id: Int?, _ client: SocketIOClient, _ reason: String)
+    {
+        guard id != nil else { return }
+        switch name {
+        case "chat": chat.decline(argument, id, client, reason)
+        case "videoChat": calls.decline(id, client)
         default: break
         }
     }

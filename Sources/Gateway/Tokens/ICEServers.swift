@@ -22,11 +22,14 @@ struct ICEServers: Sendable {
     /// The STUN servers only.
     var entriesWithoutCredentials: [Entry] { configuration.stun.isEmpty ? [] : [Entry(urls: configuration.stun)] }
 
-    /// - Parameter now: seconds since 1970; the credentials end `turn.ttl` later.
-    func entries(for user: String, now: Int) -> [Entry] {
+    /// - Parameters:
+    ///   - user: who has the credentials. STUN messages and the TURN server's log show it: it is no secret.
+    ///   - now: seconds since 1970; the credentials end `life` later.
+    ///   - life: nil: `turn.ttl`.
+    func entries(for user: String, now: Int, life: Duration? = nil) -> [Entry] {
         var entries = entriesWithoutCredentials
         if !configuration.turn.urls.isEmpty {
-            let username = "\(now + Int(configuration.turn.ttl.inSeconds)):\(user)"
+            let username = "\(now + Int((life ?? configuration.turn.ttl).inSeconds)):\(user)"
             // SHA-1, as coturn's use-auth-secret requires.
             let code = HashFunction.sha1.authenticationCode(
                 Array(username.utf8), key: Array(configuration.turn.secret.utf8))

@@ -1,10 +1,11 @@
+import Cluster
 import FoundationEssentials
 
 /// The tokens by which nodes of one cluster prove themselves to each other: JWT with HS256 (RFC 7519) by
 /// `cluster.secret` for one node, which lives for half a minute. Another node that gets it can do nothing with it.
 struct NodeToken: Sendable {
     /// The life of a token. The clocks of two nodes may differ by as much.
-    static let life: TimeInterval = 30
+    static let life = TimeInterval(PeerRefusal.life)
     /// The furthest end of a token that is taken: no node makes one that lives longer.
     private static let furthestEnd: TimeInterval = life * 2
     private static let maxBytes = 1024
@@ -44,6 +45,15 @@ struct NodeToken: Sendable {
         else { return nil }
         let left = claims.exp - now.timeIntervalSince1970
         return left > 0 && left <= Self.furthestEnd ? claims.iss : nil
+    }
+
+    /// Why a token is not valid now, and, where its signature is good, the node that made it; nil: it is valid.
+    func refusal(of token: String, at now: Date = .now) -> (why: PeerRefusal, node: String?)? {
+        guard let payload = try? signature.claims(in: token, maxBytes: Self.maxBytes),
+            let claims = try? JSONDecoder().decode(Claims.self, from: Data(payload))
+        else { return (.secret, nil) }
+        if claims.aud != Self.audience(node) { return (.node, claims.iss) }
+        return verify(token, at: now) == nil ? (.clock, claims.iss) : nil
     }
 
     /// The member `room` in the payload of a resume ticket, which only its room's owner verifies; nil for a text that

@@ -17,7 +17,7 @@ const LINE_EVERY = 1000;
 /// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `streaming`, `room` (settings), `waitingPeople`, `chat` (message),
+/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
@@ -119,6 +119,7 @@ export class Call extends EventTarget {
       line: message => { if (this.line) this.line.server = message; },
       room: ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); },
       waiting: ({ people }) => { this.waiting = people; this.emit('waitingPeople'); },
+      pinTries: ({ wrong }) => this.emit('pinTries', wrong),
       muted: ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); },
       asked: ({ action, by }) => this.asked(action, by),
       role: ({ role }) => this.roleChanged(role),

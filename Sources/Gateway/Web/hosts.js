@@ -112,7 +112,7 @@ function showWaiting(call) {
       return made;
     };
     return element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }),
-      button('host.admit', 'admit'), button('host.refuse', 'refuse'));
+      button('host.admit', 'admit'), button('host.refuse', 'refuse'), button('host.refuseAddress', 'refuseAddress'));
   }));
 }
 
@@ -131,6 +131,13 @@ export function bindHosts(call) {
     $('room-pin').value = '';
   };
   $('room-pin-set').onclick = () => { if ($('room-pin').value && $('room-pin').reportValidity()) setPIN($('room-pin').value); };
+  // Six digits: the server looks at 20 wrong ones a minute, whoever sends them. The field keeps it, to be passed on.
+  $('room-pin-make').onclick = () => {
+    const pin = String(crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000).padStart(6, '0');
+    setPIN(pin);
+    $('room-pin').value = pin;
+    $('room-pin').select();
+  };
   $('room-pin-clear').onclick = () => setPIN('');
   const end = grave('host.end', act('end'));
   end.id = 'end-room';

@@ -35,6 +35,7 @@ export function showCall(call) {
   on('people room role waitingPeople', () => showHosts(call));
   on('changed entered role room', () => showControls(call));
   on('recording', () => showRecording(call));
+  on('pinTries', wrong => notice(t('host.pin.tried', { count: wrong, number: wrong }), 30));
   on('muted', by => notice(t('host.muted', { name: nameOf(by) })));
   on('asked', by => notice(t('host.asked', { name: nameOf(by) }), 30, { text: t('audio.off'), act: () => call.sending.setAudio(true) }));
   on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));

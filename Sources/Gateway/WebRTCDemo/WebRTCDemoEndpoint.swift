@@ -36,6 +36,9 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
             WebSocketEndpoint(
                 pattern: .room, maxMessageBytes: limits.messageBytes, outsideLimit: Self.outsideLimit,
                 placement: .byPath { [defaultRoom] in WebRTCDemoTarget(uri: $0, defaultRoom: defaultRoom).room },
+                entry: { [defaultRoom] door, uri, _, room throws(Refusal) in
+                    try door.check(room, token: WebRTCDemoTarget(uri: uri, defaultRoom: defaultRoom).token, secret: nil)
+                },
                 serve: { [weak self] in await self?.serve($0) })
         ]
     }
@@ -132,12 +135,11 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         let end = ContinuousClock.now + Self.holdLimit
         while true {
             let claim = state.withLock {
-                $0.seats.claim(client.target.room, fingerprints, by: client.id, at: MonotonicClock.now())
+                $0.seats.claim(client.target.room, fingerprints, by: client.id)
             }
             switch claim {
             case .again(let seat): return (seat, false)
             case .new: return (try await enter(fingerprints, client), true)
-            case .refused: throw Refusal(.forbidden, "this client was removed from the room")
             case .held:
                 guard ContinuousClock.now < end, !Task.isCancelled else {
                     throw Refusal(.overloaded, "another connection holds this client's seat")
@@ -157,6 +159,8 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
         // The app opens another socket when it has lost one, and says nothing there: only ICE shows that it is gone.
         (request.hasSignalling, request.endsWithMedia) = (false, true)
         request.pin = target.pin
+        // After a removal the app offers from the same peer connection.
+        request.client.device = JoinClient.Device(Set(fingerprints.values.map { "dtls \($0)" }), isRefused: true)
         request.chatsByAppChannel()
         let key = SeatKey<UInt64>()
         let seat = try await joins.joinWhenLetIn(request, as: .webRTCDemo, token: target.token) {
@@ -178,7 +182,7 @@ final class WebRTCDemoEndpoint: FamilyEndpoint {
     /// The seat has ended. Called on a thread of the conference.
     private func ended(_ number: UInt64, _ reason: LeaveReason) {
         let client = state.withLock { state in
-            state.seats.end(number, reason, at: MonotonicClock.now()).flatMap { state.clients[$0] }
+            state.seats.end(number).flatMap { state.clients[$0] }
         }
         _ = client?.step { $0.left(reason) }
     }

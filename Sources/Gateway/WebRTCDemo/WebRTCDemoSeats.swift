@@ -26,21 +26,15 @@ struct WebRTCDemoSeats<Seat: Sendable>: Sendable {
         /// Another connection holds the client's seat still.
         case held
         case new
-        /// Somebody has removed this client from the room.
-        case refused
     }
 
     private var seats: [UInt64: Held] = [:]
     private var next: UInt64 = 0
-    private var removed = RemovedClients<String>()
 
     var count: Int { seats.count }
 
     /// Decides about a connection's first offer, and gives it the client's seat if that is free.
-    mutating func claim(
-        _ room: String, _ fingerprints: DTLSFingerprints, by connection: UInt64, at now: Instant
-    ) -> Claim {
-        for value in fingerprints.values where removed.refuses(Self.key(room, value), at: now) { return .refused }
+    mutating func claim(_ room: String, _ fingerprints: DTLSFingerprints, by connection: UInt64) -> Claim {
         guard
             let (key, held) = seats.first(where: {
                 $0.value.room == room && $0.value.fingerprints.matches(fingerprints)
@@ -74,14 +68,5 @@ struct WebRTCDemoSeats<Seat: Sendable>: Sendable {
     }
 
     /// Removes a seat that has ended. Returns the connection that held it.
-    mutating func end(_ key: UInt64, _ reason: LeaveReason, at now: Instant) -> UInt64? {
-        guard let held = seats.removeValue(forKey: key) else { return nil }
-        // The app offers only when its user says so, so that a client comes back after the end of a room as others do.
-        if reason == .removed {
-            for value in held.fingerprints.values { removed.add(Self.key(held.room, value), at: now) }
-        }
-        return held.holder
-    }
-
-    private static func key(_ room: String, _ fingerprint: String) -> String { room + "\n" + fingerprint }
+    mutating func end(_ key: UInt64) -> UInt64? { seats.removeValue(forKey: key)?.holder }
 }

@@ -19,6 +19,8 @@ protocol ConferenceService: Sendable {
         -> ParticipantInfo
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
+    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson]
+    func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
 
     func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
@@ -43,7 +45,10 @@ protocol ConferenceService: Sendable {
     func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
     func removeInput(_ id: String, from room: String) throws(ConferenceError)
 
-    func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture
+    func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture
+    func keepPicture(_ id: String)
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
 
@@ -72,6 +77,8 @@ protocol ConferenceService: Sendable {
         for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String
     func stopWaiting(_ id: String, in room: String)
+    /// Tells moderators that wrong PINs are tried at their room's door.
+    func reportPINTries(at room: String, wrong: Int)
     /// Resumes the seat of a client whose signalling was lost.
     func seat(
         resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void

@@ -17,6 +17,11 @@ enum JSONValue: Sendable, Equatable {
     /// ISO 8601 in UTC, as OpenAPI's `date-time`.
     static func date(_ date: Date) -> JSONValue { .string(date.ISO8601Format()) }
 
+    /// The same to the millisecond.
+    static func preciseDate(_ date: Date) -> JSONValue {
+        .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
+
     /// An object with `members`, and those of `others` that are not nil.
     static func object(_ members: [String: JSONValue], where others: [String: JSONValue?]) -> JSONValue {
         .object(members.merging(others.compactMapValues { $0 }) { _, last in last })

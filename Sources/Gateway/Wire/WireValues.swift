@@ -51,7 +51,9 @@ extension RoomAccess {
 }
 
 extension WaitingPerson {
-    var json: JSONValue { ["id": .string(id), "name": .string(name)] }
+    var json: JSONValue {
+        .object(["id": .string(id), "name": .string(name)], where: ["removed": wasRemoved ? true : nil])
+    }
 }
 
 extension ViewInfo {
@@ -116,9 +118,10 @@ extension RecordingInfo {
         .object(
             [
                 "id": .string(id), "room": .string(room), "file": .string(file), "state": .string(state.rawValue),
-                "startedAt": .date(startedAt), "series": .string(series),
+                "startedAt": .preciseDate(startedAt), "series": .string(series),
             ],
             where: [
+                "endedAt": endedAt.map { .preciseDate($0) }, "endedBy": endedBy.map { .string($0.rawValue) },
                 "seriesPart": partOfSeries > 1 ? .integer(partOfSeries) : nil,
                 "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
                 "parts": parts > 1 ? .integer(parts) : nil,

@@ -2,7 +2,7 @@ import Basics
 import Codecs
 import Threads
 
-/// Decodes an input's packets when they are due and hands the result to the room. One thread runs it.
+/// Has an input's packets decoded when they are due, and hands the result to the room. One thread runs it.
 final class InputPlayer {
     /// How often the player looks for packets that have come and are due earlier.
     private static let turn = Duration.milliseconds(10)
@@ -23,8 +23,8 @@ final class InputPlayer {
     private static let rate: Int64 = 48_000
 
     private let queue: PacketQueue
-    private let video: InputVideoDecoder?
-    private let audio: InputAudioDecoder?
+    private let video: RemoteVideoDecoder?
+    private let audio: RemoteAudioDecoder?
     private let sink: any InputSink
     private let isLive: Bool
     private var clock: PlayoutClock
@@ -33,14 +33,14 @@ final class InputPlayer {
     private var startedAt = Instant.distantPast
     private var awaitsKeyframe = false
     private var awaitingSince = Instant.distantPast
-    private var kept: [DemuxedPacket] = []
+    private var kept: [InputPacket] = []
     private var keptBytes = 0
     private var lastPicture: Duration?
     /// The next sample's position.
     private var position: Int64?
 
     init(
-        _ queue: PacketQueue, video: InputVideoDecoder?, audio: InputAudioDecoder?, sink: any InputSink, isLive: Bool
+        _ queue: PacketQueue, video: RemoteVideoDecoder?, audio: RemoteAudioDecoder?, sink: any InputSink, isLive: Bool
     ) {
         (self.queue, self.video, self.audio, self.sink, self.isLive) = (queue, video, audio, sink, isLive)
         clock = PlayoutClock(isLive ? .source : .own)
@@ -91,7 +91,7 @@ final class InputPlayer {
 
     // MARK: - Video
 
-    private func play(video packet: DemuxedPacket, due: Instant, at now: Instant) {
+    private func play(video packet: InputPacket, due: Instant, at now: Instant) {
         guard sink.isShown else { return keep(packet) }
         if !kept.isEmpty {
             let waiting = kept
@@ -111,7 +111,7 @@ final class InputPlayer {
     }
 
     /// Keeps a packet while nobody sees the picture.
-    private func keep(_ packet: DemuxedPacket) {
+    private func keep(_ packet: InputPacket) {
         awaitKeyframe(at: MonotonicClock.now())
         if packet.isKeyframe { forgetKept() } else if kept.isEmpty { return }
         kept.append(packet)
@@ -124,7 +124,7 @@ final class InputPlayer {
         keptBytes = 0
     }
 
-    private func decode(_ packet: DemuxedPacket?, at now: Instant) {
+    private func decode(_ packet: InputPacket?, at now: Instant) {
         guard let video else { return }
         let size = video.size
         guard sink.admits(width: size.width, height: size.height, at: now) else { return awaitKeyframe(at: now) }
@@ -144,7 +144,7 @@ final class InputPlayer {
 
     // MARK: - Audio
 
-    private func play(audio packet: DemuxedPacket?) {
+    private func play(audio packet: InputPacket?) {
         guard let audio else { return }
         var samples: [Float] = []
         let time: Duration?

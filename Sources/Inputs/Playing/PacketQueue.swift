@@ -12,7 +12,7 @@ final class PacketQueue: Sendable {
     static let aheadAlone = Duration.seconds(20)
 
     enum Item: Sendable {
-        case packet(DemuxedPacket, time: Duration, arrival: Instant)
+        case packet(InputPacket, time: Duration, arrival: Instant)
         /// What follows begins anew.
         case flush
     }

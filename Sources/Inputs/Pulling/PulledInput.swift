@@ -6,7 +6,8 @@ package import Synchronization
 package import Threads
 
 /// An input that is pulled: opens its source, plays it, and opens it again when it is lost. It has two threads of its
-/// own, one that reads and one that decodes, and no other thread ever waits for them.
+/// own, one that reads and one that plays, and no other thread ever waits for them. What reads and decodes the source is
+/// a process without rights (`SourceProcess`), to which these two threads talk.
 package final class PulledInput: Sendable {
     package struct Request: Sendable {
         package var address: InputAddress
@@ -116,12 +117,13 @@ package final class PulledInput: Sendable {
 
     /// Opens the source and reads it to its end.
     private func attempt(_ ladder: inout RetryLadder) -> Outcome {
-        let demuxer: MediaDemuxer
+        let demuxer: RemoteDemuxer
         do {
             demuxer = try opener.open(request.address, interrupt)
         } catch {
             return .lost(error)
         }
+        defer { demuxer.close() }
         ladder.connected(at: MonotonicClock.now())
         set(.live)
         let queue = PacketQueue(alone: demuxer.video == nil || demuxer.audio == nil)
@@ -144,7 +146,7 @@ package final class PulledInput: Sendable {
         return outcome
     }
 
-    private func read(_ demuxer: MediaDemuxer, into queue: PacketQueue) -> Outcome {
+    private func read(_ demuxer: RemoteDemuxer, into queue: PacketQueue) -> Outcome {
         var timeline = MediaTimeline()
         var isFirst = true
         do {
@@ -156,7 +158,7 @@ package final class PulledInput: Sendable {
                     }
                     if !request.loops { return .ended }
                     // Some formats cannot; their sources are opened anew.
-                    guard demuxer.rewind() else { return .over }
+                    guard try demuxer.rewind() else { return .over }
                     timeline.restart()
                     isFirst = true
                     guard put(.flush, .video, queue), put(.flush, .audio, queue) else { throw DemuxError.cancelled }

@@ -6,7 +6,10 @@ import Streaming
 final class FileSource: ByteSource {
     let length: Int64?
     let isSeekable = true
-    private let descriptor: Int32
+    let descriptor: Int32
+
+    /// Takes over the descriptor of a file that the server has opened.
+    init(descriptor: Int32, length: Int64) { (self.descriptor, self.length) = (descriptor, length) }
 
     /// - Throws: `StreamingError` where there is no such file, or it lies elsewhere once all links are followed.
     init(_ path: String, below directory: String) throws(StreamingError) {

@@ -22,7 +22,7 @@ public final class PeerConnection {
     let arena = PacketArena()
     var events = EventQueue()
     var state = State.new
-    var milestones = PeerMilestones()
+    package internal(set) var milestones = PeerMilestones()
     var reports = ReportSchedule()
     var receiveLimit: ReceiveLimit
     var announcement = EstimateAnnouncement()
@@ -278,6 +278,8 @@ public final class PeerConnection {
     public var receivesVideo: Bool { negotiated?.section(.video)?.direction.receives ?? false }
     /// Whether the peer may send its screen beside its video (``PeerConfiguration/acceptsScreen``).
     public var receivesScreen: Bool { negotiated?.screen?.direction.receives ?? false }
+    /// Whether an authentic connectivity check of the peer has come.
+    package var hasValidCheck: Bool { ice?.hasValidPath ?? false }
     /// Whether media may flow: from `connected` to the end.
     public var isConnected: Bool { state == .connected }
     /// Whether the connection has closed or failed, by either end.

@@ -189,6 +189,9 @@ package struct ICEAgent: ~Copyable, Sendable {
     /// Whether an authentic check came on `flow`, so that DTLS and SRTP from it may be accepted and answered.
     package func isValidated(_ flow: Flow) -> Bool { paths.contains { $0.flow == flow && $0.isValidated } }
 
+    /// Whether an authentic check came on any flow.
+    package var hasValidPath: Bool { paths.contains(where: \.isValidated) }
+
     // MARK: Time and outputs
 
     /// Advances to `now`: checks, consent, interruption and expiry.

@@ -165,6 +165,7 @@ package final class RecordingCatalogue: Sendable {
             let file = id + content.suffix
             var entry = RecordingEntry(
                 id: id, room: room, file: file, files: [file], state: .recording, startedAt: now, wasRecovered: false)
+            entry.began = RecordingEntry.seconds(now)
             entry.view = content.audioOnly ? nil : view
             entry.audioOnly = content.audioOnly ? true : nil
             entry.series = series?.id
@@ -228,12 +229,18 @@ package final class RecordingCatalogue: Sendable {
 
     /// Stores how a recording ended. A recording without media is removed completely. May wait for the disk.
     ///
+    /// - Parameters:
+    ///   - end: what ended it.
+    ///   - date: when its last frame was taken.
     /// - Returns: the entry; nil where it was removed.
     @discardableResult
     package func finish(
-        _ id: String, _ result: Result<RecordingSummary, RecordingError>
+        _ id: String, _ result: Result<RecordingSummary, RecordingError>, by end: RecordingEnd? = nil,
+        at date: Date? = nil
     ) throws(RecordingError) -> RecordingEntry? {
         guard var entry = entry(id) else { throw .unknown(id: id) }
+        entry.ended = date.map { RecordingEntry.seconds($0) }
+        entry.endedBy = end
         switch result {
         case .success(let summary):
             entry.state = summary.failure.map(\.isOrderlyEnd) ?? true ? .finished : .failed

@@ -1,5 +1,17 @@
 package import FoundationEssentials
 
+/// What ended a recording.
+package enum RecordingEnd: String, Codable, Hashable, Sendable, CaseIterable {
+    /// Somebody, or the server for want of space, while the room went on.
+    case stopped
+    /// The end of its room.
+    case room
+    /// Its room went to another node, or another node has it: the next part of the series is there.
+    case moved
+    /// A crash: its room may have gone on at another node, where the next part of the series is.
+    case lost
+}
+
 /// The metadata of a recording, in the catalogue and in the sidecar file (`<id>.json`).
 package struct RecordingEntry: Codable, Hashable, Sendable {
     /// The state; `repairing` means that a crash left the recording open and that it is being closed. `repairing` is
@@ -19,8 +31,18 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
     /// The lengths and sizes of the complete parts, also while the recording runs; nil in sidecars of older versions.
     package var parts: [RecordingPart]?
     package var state: State
-    /// Wall clock time.
+    /// Wall clock time, in whole seconds as the sidecar has it.
     package var startedAt: Date
+    /// The same in seconds since 1970, to the millisecond: parts of a series are put together by it; nil in sidecars of
+    /// older versions.
+    package var began: Double?
+    /// When it ended, in seconds since 1970; nil while it runs, and in sidecars of older versions.
+    package var ended: Double?
+    /// What ended it; nil as for `ended`.
+    package var endedBy: RecordingEnd?
+    /// When it began, as exactly as is known.
+    package var beganAt: Date { began.map { Date(timeIntervalSince1970: $0) } ?? startedAt }
+    package var endedAt: Date? { ended.map { Date(timeIntervalSince1970: $0) } }
     /// The seconds before `startedAt` that the recording has too; nil: none.
     package var preRoll: Double?
     /// In seconds; nil while the recording runs.
@@ -51,6 +73,9 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
     package var allFiles: [String] { files + (tracks ?? []).map(\.file) }
     /// The bytes of all files.
     package var allBytes: Int { (bytes ?? 0) + (tracks ?? []).reduce(0) { $0 + ($1.bytes ?? 0) } }
+
+    /// To the millisecond.
+    package static func seconds(_ date: Date) -> Double { (date.timeIntervalSince1970 * 1000).rounded() / 1000 }
 
     /// An id such as `20260704-153012-kitchen-3f9a`: it sorts by time, contains the room, and is unique with its mark.
     static func id(room: String, at now: Date, mark: UInt16) -> String {

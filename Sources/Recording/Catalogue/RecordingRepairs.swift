@@ -80,6 +80,11 @@ package final class RecordingRepairs: Sendable {
             [entry.file]
             + (2..<100_000).lazy.map { RecordingFile.part($0, of: entry.file) }.prefix { self.catalogue.exists($0) }
         entry.wasRecovered = true
+        // One that was closed, on a full disk, has an end already.
+        if entry.endedBy == nil {
+            let last = parts.last { catalogue.exists($0) } ?? entry.file
+            (entry.endedBy, entry.ended) = (.lost, RecordingEntry.seconds(modificationDate(last)))
+        }
         entry.state = after
         entry.files = []
         entry.parts = []
@@ -159,6 +164,8 @@ package final class RecordingRepairs: Sendable {
     private func modificationDate(_ name: String) -> Date {
         var status = stat()
         return stat(catalogue.path(name), &status) == 0
-            ? Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec)) : Date()
+            ? Date(
+                timeIntervalSince1970: Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1_000_000_000)
+            : Date()
     }
 }

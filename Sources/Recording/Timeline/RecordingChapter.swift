@@ -19,6 +19,8 @@ package struct RecordingChapter: Codable, Hashable, Sendable {
         var names: [String: String] = [:]
         for event in events where event.at <= duration {
             if event.kind == .joined, let id = event.participant { names[id] = event.name }
+            // Nothing that follows concerns the recording, until the participant joins it again.
+            if event.kind == .unrecorded, let id = event.participant { names[id] = nil }
             guard let title = title(event, names) else { continue }
             let isMark = event.kind == .mark
             let last = chapters.count - 1
@@ -38,9 +40,9 @@ package struct RecordingChapter: Codable, Hashable, Sendable {
         return switch event.kind {
         // Who was there at the start has not joined the recording.
         case .joined: event.at > 0 ? "\(name) joined" : nil
-        case .left: "\(name) left"
-        case .presenting: "\(name) presents"
-        case .notPresenting: "\(name) stopped presenting"
+        case .left: name.isEmpty ? nil : "\(name) left"
+        case .presenting: name.isEmpty ? nil : "\(name) presents"
+        case .notPresenting: name.isEmpty ? nil : "\(name) stopped presenting"
         case .mark: event.name ?? ""
         case .speaking, .silent, .unrecorded, .recorded, .layout: nil
         }

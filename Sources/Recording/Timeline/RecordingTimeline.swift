@@ -49,6 +49,8 @@ package struct RecordingTimeline: Codable, Hashable, Sendable {
             let id = event.participant ?? ""
             switch event.kind {
             case .joined:
+                // Who is recorded again has been in the recording all along.
+                guard present[id] == nil else { break }
                 present[id] = Person(id: id, name: event.name ?? "", joined: event.at, left: duration)
             case .left:
                 speech.end(id, at: event.at)

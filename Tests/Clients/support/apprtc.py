@@ -28,6 +28,12 @@ def members(server, room):
     return {p["name"]: p for p in json.loads(body)["participants"]} if status == 200 else {}
 
 
+def newcomer(server, room, before):
+    """The name of the one who has come into a room since `before`: guests are named by chance."""
+    (name,) = set(members(server, room)) - set(before)
+    return name
+
+
 class AppRTCPage(BrowserPeer):
     """The page in a room. It is told no tiles, so its picture is read by those of the API."""
 
@@ -35,16 +41,17 @@ class AppRTCPage(BrowserPeer):
     async def open(cls, pages, server, room, name, colour, frequency, query="", at=None, flags=(), apart=False):
         """`name`: for `?name=`; empty: none, and the page is a guest. `query`: more switches, as `&it=relay`. `at`: the server's address for
         the page. `apart`: in a browser of its own, which the test may kill."""
+        before = await asyncio.to_thread(members, server, room)
         url = page_url(pages, server, room, name, colour, frequency) + f"&apprtc={urllib.parse.quote(at or server.url, safe='')}{query}"
         page = cls(await Chromium(apart=apart).start(url if name else url.replace("&name=", ""), flags=flags), name, colour, frequency)
-        page.server, page.room = server, room
+        page.server, page.room, page.before = server, room, before
         return page
 
     async def joined(self, timeout=30):
         await self.browser.wait_for("state.connected && state.frames > 3 || state.errors.length", timeout=timeout)
         assert await self.faults() == []
         self.client = await self.browser.evaluate("apprtc.client")
-        self.name = self.name or f"Guest {self.client[-4:]}"
+        self.name = self.name or await asyncio.to_thread(newcomer, self.server, self.room, self.before)
         self.id = (await asyncio.to_thread(members, self.server, self.room))[self.name]["id"]
         return self
 
@@ -82,8 +89,9 @@ class SignalingPeer(AiortcPeer):
     async def join(self, module):
         self.signaling = module.ApprtcSignaling(self.room)
         self.signaling._origin = self.server.url
+        before = await asyncio.to_thread(members, self.server, self.room)
         self.params = await self.signaling.connect()
-        self.name = f"Guest {self.params['client_id'][-4:]}"
+        self.name = await asyncio.to_thread(newcomer, self.server, self.room, before)
         await self.prepare()
         await self.signaling.send(self.pc.localDescription)
         await self.pc.setRemoteDescription(await asyncio.wait_for(self.signaling.receive(), 10))

@@ -44,7 +44,8 @@ class EtcdMembers:
         head, rest = text.split("ETCD_INITIAL_CLUSTER=")
         # The six lines of which the file says that they differ.
         head = head.replace("etcd-1\n", f"etcd-{number}\n").replace("10.0.0.11", f"10.0.0.1{number}").replace(",https://127.0.0.1:2379", "")
-        head = head.replace("http://127.0.0.1:2381", f"http://127.0.0.1{number}:{self.metrics}")
+        assert f"http://10.0.0.1{number}:2381" in head, "the address that prometheus.yml reads"
+        head = head.replace(":2381", f":{self.metrics}")
         text = self.local(head + "ETCD_INITIAL_CLUSTER=" + rest)
         for old, new in [
             ("/etc/etcd/etcd.", f"{self.folder}/ca/etcd-{number}."), ("/var/lib/etcd/tessera", f"{self.folder}/data-{number}"),

@@ -65,13 +65,21 @@ def test_the_web_app_shares_a_room_with_aiortc(server, pages):
     asyncio.run(asyncio.wait_for(run(), 150))
 
 
+async def eventually_waiting(server, room, count):
+    for _ in range(50):
+        if (await asyncio.to_thread(server.json, "GET", f"/api/rooms/{room}"))["waiting"] == count:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"{count} do not wait for {room}")
+
+
 def test_the_web_app_leaves_in_every_way(server, pages):
     async def run():
         ada = await PythonPeer(await AiortcPeer(server, "ways", "Ada", "red", TONES[0]).join()).joined()
         browsers = []
 
-        async def page(name, colour, tone, apart=False):
-            opened = await AppRTCPage.open(pages, server, "ways", name, colour, tone, apart=apart)
+        async def page(name, colour, tone, apart=False, room="ways"):
+            opened = await AppRTCPage.open(pages, server, room, name, colour, tone, apart=apart)
             browsers.append(opened.browser)
             return await opened.joined()
 
@@ -115,8 +123,13 @@ def test_the_web_app_leaves_in_every_way(server, pages):
             assert set(members(server, "ways")) == {"Ada"}
             assert await carol.faults() == []
 
+            # Who is at her address asks a moderator from now on, and shows a call that nobody has taken yet.
+            assert server.request("POST", "/join/ways?name=carol", b"")[0] == 200
+            await eventually_waiting(server, "ways", 1)
+            assert set(members(server, "ways")) == {"Ada"}
+
             # A drained server says `bye` too.
-            dave = await page("dave", "cyan", TONES[4])
+            dave = await page("dave", "cyan", TONES[4], room="others")
             await asyncio.to_thread(server.stop)
             await dave.browser.wait_for("apprtc.byes === 1 && apprtc.closed", timeout=5)
             assert (await dave.browser.evaluate("apprtc.closed"))[0] == 1001
@@ -149,14 +162,15 @@ def test_every_join_is_an_initiator_until_the_room_is_full(server):
         held = await again.connect()
         await gone(server, "few", "p1", 12)
         assert 9 < time.monotonic() - start < 12, time.monotonic() - start
-        assert list(members(server, "few")) == [f"Guest {again.id[-4:]}"]
+        (guest,) = members(server, "few")
+        assert re.fullmatch(r"Guest \d{4}", guest) and guest[-4:] not in again.id
         late = await people[1].connect()
         assert await frame(late) == {"msg": "", "error": "Max room capacity reached"}
         await closed(late)
         assert people[1].post({"type": "offer", "sdp": "v=0"}) == "UNKNOWN_CLIENT"
         # The one that registered stays, and its seat goes with its WebSocket, since it has no media.
         await held.close()
-        await gone(server, "few", f"Guest {again.id[-4:]}", 2)
+        await gone(server, "few", guest, 2)
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
@@ -305,7 +319,7 @@ def test_a_turn_server_relays_the_call_of_who_has_no_other_way(tmp_path, pages):
                 await page.joined()
                 (entry,) = await page.browser.evaluate("apprtc.config.iceServers")
                 expires, user = entry["username"].split(":")
-                assert entry["urls"] == [turn.url] and user == page.client and 86_000 < int(expires) - time.time() <= 86_400
+                assert entry["urls"] == [turn.url] and user == page.id and 3_500 < int(expires) - time.time() <= 3_600
                 await eventually(lambda: picture_is_right([ada, page]), 15, "picture")
                 await eventually(lambda: sound_is_right([ada, page]), 15, "sound")
                 ways = await page.browser.evaluate("stats().then(s => Object.values(s.locals).map(l => l.candidateType))")
@@ -315,9 +329,9 @@ def test_a_turn_server_relays_the_call_of_who_has_no_other_way(tmp_path, pages):
                 assert await page.faults() == []
                 # coturn has given the allocation to these credentials.
                 assert re.search(rf"user <{entry['username']}>: incoming packet ALLOCATE processed, success", turn.text()), turn.text()[-3000:]
-                # Who asks before the join gets some too.
+                # The apps that ask without a key get theirs where their address has a seat.
                 early = json.loads(server.request("POST", "/v1alpha/iceconfig", b"")[2])["iceServers"]
-                assert [s["username"].split(":")[1] for s in early] == ["guest"]
+                assert [s["username"].split(":")[1] for s in early] == [page.id]
             finally:
                 await page.browser.close()
                 await ada.peer.close()

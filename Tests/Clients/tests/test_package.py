@@ -163,8 +163,13 @@ def test_the_debian_package_installs_runs_upgrades_and_goes(tree, tmp_path):
     accounts.write_text("{}")
     tree.apt("remove", "tessera")
     assert not tree.path("/usr/bin/tessera").exists() and conffile.read_text() == changed and file.exists() and accounts.exists()
+    # Keys that the administrator has put beside the settings are none of the package's.
+    key = conffile.parent / "node.key"
+    key.write_text("a key")
     tree.apt("purge", "--autoremove", "tessera")
-    assert not conffile.parent.exists() and not accounts.parent.exists()
+    assert not conffile.exists() and key.read_text() == "a key" and not accounts.parent.exists()
+    key.unlink()
+    conffile.parent.rmdir()
     state = "/var/lib/private/tessera"
     recordings = f"{state}/recordings"
     mine = {path for path in tree.files() if "tessera" in path}

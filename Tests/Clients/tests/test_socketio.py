@@ -33,7 +33,7 @@ def test_accounts_and_users(server):
     Raw(server, token).connect()
     assert server.json("GET", "/allUsers")["data"]["onLineUsers"] == ["alice"]
     # The accounts and their tokens outlive the server.
-    file = server.directory / "data" / "accounts.json"
+    file = server.directory / "data" / "accounts.journal"
     assert file.stat().st_mode & 0o777 == 0o600 and token not in file.read_text()
     server.stop()
     server.start()
@@ -104,15 +104,25 @@ def test_the_java_client_s_two_posts(server):
 
 
 def test_uploading_a_picture(server):
-    """The app's picture of a user: a form with the field `image`."""
-    answer = requests.post(f"{server.url}/uploadFiles", files={"image": ("a.jpg", PICTURE, "image/jpg")}, data={"name": "ü"}, timeout=20).json()
+    """The app's picture of a user: a form with the field `image`, by the HTTP client that logged in and keeps cookies."""
+    app = requests.Session()
+
+    def upload(client, name, data):
+        answer = client.post(f"{server.url}/uploadFiles", files={name: ("a.jpg", data, "image/jpg")}, data={"name": "ü"}, timeout=20)
+        return answer.json() if answer.status_code == 200 else answer.status_code
+    token = app.post(f"{server.url}/register", data={"userName": "alice", "password": "secret"}, timeout=20).json()["data"]["auth_token"]
+    assert upload(app, "image", PICTURE)["message"] == "log in first"
+    alice = Raw(server, token).connect()
+    assert upload(requests, "image", PICTURE)["message"] == "log in first"
+    answer = upload(app, "image", PICTURE)
     assert answer["code"] == 1 and answer["data"].startswith("images/"), answer
     status, headers, data = server.get("/" + answer["data"])
     assert status == 200 and data == PICTURE and headers["X-Content-Type-Options"] == "nosniff"
-    assert requests.post(f"{server.url}/uploadFiles", files={"image": ("a.jpg", b"<html>", "image/jpg")}, timeout=20).json()["code"] == -1
-    assert requests.post(f"{server.url}/uploadFiles", files={"other": ("a.jpg", PICTURE, "image/jpg")}, timeout=20).json()["code"] == -1
-    large = requests.post(f"{server.url}/uploadFiles", files={"image": ("a.jpg", PICTURE * 9, "image/jpg")}, timeout=20)
-    assert large.status_code == 413, large.text
+    alice.event("chat", {"to_user": "bobby", "bodies": {"type": "txt", "msg": f"look: {server.url}/{answer['data']}"}}, 7)
+    assert alice.wait("437[")
+    assert upload(app, "image", b"<html>")["code"] == -1
+    assert upload(app, "other", PICTURE)["code"] == -1
+    assert upload(app, "image", PICTURE * 9) == 413
 
 
 def test_two_gets_at_once_close_the_session(server):

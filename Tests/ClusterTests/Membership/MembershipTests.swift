@@ -106,6 +106,26 @@ import Testing
         #expect(membership.standing(at: at(6.3)) == .unsure)
     }
 
+    @Test(arguments: [(nil, true), (0.0, false), (11.9, false), (12.1, true)] as [(Double?, Bool)])
+    mutating func `a peer that is sure again only just now fences nobody: the store is back, and so may this node be`(
+        sureFor: Double?, fences: Bool
+    ) {
+        register()
+        _ = membership.advance(to: at(6))
+        var answer = answer(.sure, sees: [:])
+        answer.sureFor = sureFor
+        #expect(membership.answers([answer], asked: 3, at: at(6.3)).contains(.loseAll) == fences)
+    }
+
+    @Test mutating func `a node tells since when it is sure`() {
+        register()
+        #expect(membership.sureFor(at: at(2)) > .seconds(1))
+        _ = membership.advance(to: at(7))
+        #expect(membership.sureFor(at: at(7)) == .zero)
+        _ = membership.renewed(lease: 7, ttl: .seconds(6), sent: at(7), isRecordThere: true, at: at(7.1))
+        #expect(membership.sureFor(at: at(8.1)) == .seconds(1))
+    }
+
     @Test mutating func `nobody answers: alone, until one does`() {
         register()
         for second in 0..<2 {

@@ -53,6 +53,43 @@ import Testing
         #expect(rooms["a"] == nil, "\(rooms)")
     }
 
+    @Test func `a room moves to nodes only that can read what is stored of it`() {
+        var random = SeededRandom(seed: 1)
+        for (id, reads, expected) in [("b", 1, ClusterError.full), ("b", 2, nil), ("b", 3, nil)] {
+            var copy = copy([])
+            for (node, version) in [("a", 2), (id, reads)] {
+                let record = NodeRecord(
+                    id: node, incarnation: "i", url: "http://\(node)", protocol: version, needs: node == "a" ? 2 : 1)
+                let entry = StoreEntry(
+                    key: .node(node), value: .node(record), revision: node == "a" ? 1 : 2, lease: 1)
+                _ = copy.learn(entry, at: now)
+            }
+            _ = copy.learn(owner("r", "a", 5), at: now)
+            var move = Placement(moving: "r", from: ["a"], epoch: 5)
+            let step = move.next(&copy, isSure: true, at: now, &random)
+            if let expected {
+                #expect(step == .failed(expected))
+            } else if case .commit = step {
+            } else {
+                Issue.record("\(step)")
+            }
+            // Its owner is gone: who places it anew knows what it needs.
+            _ = copy.apply(
+                StoreChanges(
+                    changes: [.delete(.owner("r"), revision: 8), .delete(.node("a"), revision: 8)], revision: 8),
+                at: now)
+            var anew = Placement("r", .best)
+            anew.answered(nil, copy, at: now)
+            let next = anew.next(&copy, isSure: true, at: now, &random)
+            if let expected {
+                #expect(next == .failed(expected))
+            } else if case .commit = next {
+            } else {
+                Issue.record("\(next)")
+            }
+        }
+    }
+
     @Test func `full and draining nodes get none, and the own zone comes first`() {
         var random = SeededRandom(seed: 1)
         let full = copy(["a", "b", "c"], loads: ["b": NodeLoad(isFull: true)], draining: ["c"])

@@ -32,7 +32,18 @@ final class FakeHost: ClusterHost {
 final class FakePeers: PeerQueries {
     let nodes = Guarded<[String: ClusterNode]>([:])
 
-    func alive(_ node: NodeRecord, within limit: Duration) async -> AliveAnswer? {
-        nodes.withLock { $0[node.id] }?.alive
+    /// Paths that refuse connections, as `from to`.
+    let refused = Guarded<Set<String>>([])
+    /// Nodes whose tokens nobody takes.
+    let strangers = Guarded<Set<String>>([])
+
+    func ask(_ node: NodeRecord, within limit: Duration) async -> PeerAnswer {
+        if strangers.withLock({ $0.contains(node.id) }) { return .rejected("cluster.secret differs") }
+        return nodes.withLock { $0[node.id] }.map { .alive($0.alive) } ?? .refused
+    }
+
+    func witness(_ node: NodeRecord, of other: NodeRecord, within limit: Duration) async -> PeerReach? {
+        if refused.withLock({ $0.contains("\(node.id) \(other.id)") }) { return .refused }
+        return await nodes.withLock { $0[node.id] }?.reaches(other.id, other.incarnation)
     }
 }

@@ -8,6 +8,8 @@ final class MemoryStore: ClusterStore {
         var content = StoreContent()
         var leases: Set<Int64> = []
         var isDown = false
+        /// Why it takes no writes.
+        var refusal: String?
         var history: [StoreChanges] = []
         var watches: [AsyncStream<StoreChanges>.Continuation] = []
         /// The layouts whose values were read.
@@ -35,6 +37,9 @@ final class MemoryStore: ClusterStore {
     }
 
     var entries: [StoreKey: StoreEntry] { state.withLock { $0.content.entries } }
+
+    /// Answers, renews, and takes no writes, as etcd does whose quota is reached.
+    func refuseWrites(_ why: String?) { state.withLock { $0.refusal = why } }
 
     func comeUp() { state.withLock { $0.isDown = false } }
 
@@ -81,6 +86,8 @@ final class MemoryStore: ClusterStore {
 
     func commit(_ transaction: Transaction) async throws(StoreError) -> TransactionResult {
         try answer { state throws(StoreError) in
+            let writes = transaction.operations.contains { if case .put = $0 { true } else { false } }
+            if writes, let why = state.refusal { throw .refused(why) }
             let leases = state.leases
             let (result, changes) = try state.content.commit(transaction) { leases.contains($0) }
             for operation in result.isDone ? transaction.operations : transaction.otherwise {

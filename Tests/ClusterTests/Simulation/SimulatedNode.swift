@@ -61,7 +61,8 @@ final class SimulatedNode {
     var alive: AliveAnswer {
         AliveAnswer(
             node: id, incarnation: record.incarnation, standing: membership.standing(at: world.now),
-            isFollowing: isWatching, revision: copy.seen, nodes: copy.nodes.mapValues(\.record.incarnation))
+            sureFor: membership.sureFor(at: world.now).inSeconds, isFollowing: isWatching, revision: copy.seen,
+            nodes: copy.nodes.mapValues(\.record.incarnation))
     }
 
     /// Whether the node, sure of its lease, has a room that its copy says is its own under this very lease.

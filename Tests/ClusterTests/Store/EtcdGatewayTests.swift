@@ -1,4 +1,6 @@
 import Basics
+import Glibc
+import TestSupport
 import Testing
 
 @testable import Cluster
@@ -82,6 +84,38 @@ import Testing
         await #expect(throws: StoreError.self) { try await other.grant(.seconds(6)) }
         #expect(refuses.requests.count == 4, "two tokens, two calls, and no more")
         await other.close()
+    }
+
+    @Test
+    func `all tasks share one login, which goes on after a call has given up, and a silent member takes no token away`()
+        async throws
+    {
+        let isSilent = Guarded(false)
+        let server = ScriptedServer { request in
+            if request.path == "/v3/auth/authenticate" {
+                // As etcd with busy processors: longer than a call has.
+                usleep(1_400_000)
+                return ScriptedServer.json(#"{"token":"good"}"#)
+            }
+            return isSilent.withLock { $0 } ? nil : Self.granted
+        }
+        let store = try gateway([server], user: "tessera")
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    await #expect(throws: StoreError.self) { try await store.grant(.seconds(6)) }
+                }
+            }
+        }
+        #expect(await eventually { (try? await store.grant(.seconds(6))) != nil })
+        func logins() -> Int { server.requests.count { $0.path == "/v3/auth/authenticate" } }
+        #expect(logins() == 1)
+        isSilent.withLock { $0 = true }
+        await #expect(throws: StoreError.self) { try await store.grant(.seconds(6)) }
+        isSilent.withLock { $0 = false }
+        #expect(try await store.grant(.seconds(6)).id == 77)
+        #expect(logins() == 1)
+        await store.close()
     }
 
     @Test(arguments: [

@@ -16,31 +16,65 @@ struct CapacityTests {
         return Capacity(limits)
     }
 
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
     @Test("one address and all together are limited, and an end frees a place")
     func shares() throws {
         var capacity = capacity()
-        for _ in 0..<2 { try capacity.add(.seats, of: client(1)) }
-        #expect { try capacity.add(.seats, of: client(1)) } throws: {
+        let (first, none) = try capacity.claimSeat("a", for: client(1), at: start)
+        _ = try capacity.claimSeat("b", for: client(1), at: start)
+        #expect(none == nil)
+        #expect { try capacity.claimSeat("c", for: client(1), at: start) } throws: {
             guard case ConferenceError.tooFast(let text, let wait) = $0 else { return false }
             return text.contains("2 people") && wait == .seconds(30)
         }
-        for number in 2...4 as ClosedRange<UInt32> { try capacity.add(.seats, of: client(number)) }
-        #expect { try capacity.add(.seats, of: client(5)) } throws: {
+        for number in 2...4 as ClosedRange<UInt32> {
+            _ = try capacity.claimSeat("\(number)", for: client(number), at: start)
+        }
+        #expect { try capacity.claimSeat("5", for: client(5), at: start) } throws: {
             if case ConferenceError.atCapacity = $0 { true } else { false }
         }
         #expect(throws: ConferenceError.self, "without an address in all alone") {
-            try capacity.add(.seats, of: JoinClient())
+            try capacity.claimSeat("6", for: JoinClient(), at: start)
         }
-        capacity.remove(.seats, of: client(1))
-        try capacity.add(.seats, of: client(1))
+        capacity.release(first, at: start)
+        _ = try capacity.claimSeat("c", for: client(6), at: start)
         #expect(capacity.count(.seats) == 5 && capacity.count(.rooms) == 0)
     }
 
-    @Test("the metrics have limit, use and refusals")
+    @Test("a seat without media and a room without used seats lose their places to others")
+    func displaced() throws {
+        var capacity = capacity()
+        let places = try (0..<2).map { try capacity.claimSeat("a\($0)", for: client(1), at: start).0 }
+        for number in 2...4 as ClosedRange<UInt32> {
+            _ = try capacity.claimSeat("\(number)", for: client(number), at: start)
+        }
+        for place in places { capacity.rest(place) }
+        capacity.use(places[0])
+        #expect(try capacity.claimSeat("5", for: client(5), at: start).1 == .seat("a1"))
+        #expect(throws: ConferenceError.self) { try capacity.claimSeat("6", for: client(6), at: start) }
+        // Another place of the same id is another place.
+        capacity.release(places[1], at: start)
+        #expect(capacity.count(.seats) == 5)
+
+        _ = try capacity.claimRoom("one", for: client(1), at: start)
+        #expect(try capacity.claimRoom("two", for: client(1), at: start) == .room("one"), "its own")
+        capacity.useRoom("two")
+        #expect(throws: ConferenceError.self) { try capacity.claimRoom("three", for: client(1), at: start) }
+        capacity.restRoom("two")
+        #expect(try capacity.claimRoom("three", for: client(2), at: start) == nil)
+        #expect(try capacity.claimRoom("four", for: .administrator, at: start) == .room("two"))
+        capacity.keepRoom("two", of: client(1))
+        #expect(capacity.count(.rooms) == 3, "it is there, so it counts")
+    }
+
+    @Test("the metrics have limit, use, idle places, displaced holders and refusals")
     func metrics() throws {
         var capacity = capacity()
-        try capacity.add(.rooms, of: client(1))
-        _ = try? capacity.add(.rooms, of: client(1))
+        _ = try capacity.claimRoom("one", for: client(1), at: start)
+        _ = try capacity.claimRoom("two", for: client(1), at: start)
+        capacity.useRoom("two")
+        _ = try? capacity.claimRoom("three", for: client(1), at: start)
         func value(_ name: String, _ labels: [String: String]) -> Double? {
             capacity.samples.first { $0.name == name && $0.labels == labels }?.value
         }
@@ -48,6 +82,8 @@ struct CapacityTests {
             value("tessera_limit", ["name": "rooms"]) == 2 && value("tessera_limit", ["name": "rooms_per_address"]) == 1
         )
         #expect(value("tessera_limited_current", ["name": "rooms"]) == 1)
+        #expect(value("tessera_limited_idle", ["name": "rooms"]) == 0)
+        #expect(value("tessera_limit_displaced_total", ["name": "rooms"]) == 1)
         #expect(value("tessera_limit_refusals_total", ["name": "rooms", "reason": "address"]) == 1)
         #expect(value("tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 0)
         #expect(value("tessera_limited_current", ["name": "half_open"]) == 0)

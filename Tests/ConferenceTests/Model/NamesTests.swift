@@ -43,4 +43,14 @@ import Testing
     @Test func `a long text is refused unread`() {
         #expect(Names.shown(String(repeating: "\u{200B}", count: 100_000) + "a") == nil)
     }
+
+    @Test func `an id of a room is in the composed form`() {
+        let (composed, decomposed) = ("K\u{FC}che", "Ku\u{308}che")
+        #expect(Names.isRoom(composed) && !Names.isRoom(decomposed))
+        #expect(Array(Names.composed(decomposed).utf8) == Array(composed.utf8))
+        #expect(Array(Names.composed("kitchen 2").utf8) == Array("kitchen 2".utf8))
+        // A Hangul syllable, and a mark that no letter composes with.
+        #expect(Array(Names.composed("\u{1112}\u{1161}\u{11AB}").unicodeScalars) == ["\u{D55C}"])
+        #expect(Names.isRoom("q\u{308}"))
+    }
 }

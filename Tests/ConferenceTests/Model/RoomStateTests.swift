@@ -65,6 +65,28 @@ struct RoomStateTests {
         #expect(throws: BadRoomState.self) { try RoomState(json: Array(text.utf8)) }
     }
 
+    @Test("states of the neighbouring versions are read, unless they say that they need a newer server")
+    func versions() throws {
+        // As servers before `needs` wrote it.
+        let older = #"{"version":1,"room":"r","meeting":"m","savedAt":1,"settings":{"pin":"4711","locked":true}}"#
+        let read = try RoomState(json: Array(older.utf8))
+        #expect(read.settings.pin == "4711" && read.settings.locked == true)
+        // A later version added members that this one may leave out.
+        let newer =
+            #"{"version":\#(RoomState.version + 1),"needs":\#(RoomState.version),"room":"r","meeting":"m","savedAt":1,"#
+            + #""new":{"a":[1]},"settings":{"pin":"4711","door":"new"},"seats":[{"id":"a","name":"Ann","role":"viewer","x":1}]}"#
+        let tolerant = try RoomState(json: Array(newer.utf8))
+        #expect(tolerant.settings.pin == "4711" && tolerant.seats.map(\.id) == ["a"])
+        let needy = newer.replacing("\"needs\":\(RoomState.version)", with: "\"needs\":\(RoomState.version + 1)")
+        do {
+            _ = try RoomState(json: Array(needy.utf8))
+            Issue.record("a state that this version misreads was read")
+        } catch {
+            #expect(error.isNewer)
+        }
+        #expect(String(decoding: state().encoded(), as: UTF8.self).contains("\"needs\":\(RoomState.needs)"))
+    }
+
     @Test("is read or refused, whatever bytes of it are changed")
     func changed() {
         var random = SeededRandom(seed: 13)

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Recording
 import RoomMedia
 import TestSupport
 import Testing
@@ -62,7 +63,17 @@ struct MovedRecordingRealTimeTests {
                 #expect(b.state(of: "r")?.recordings.map(\.part) == [2, 2])
                 #expect(await eventually { client.seen.frames > 10 })
                 #expect(try await b.stopRecording(id).state == .finished)
-                #expect(b.recordings().first { $0.id == id }?.series == usual.id)
+                let stopped = try #require(b.recordings().first { $0.id == id })
+                #expect(stopped.series == usual.id && stopped.endedBy == .stopped)
+                let length = try #require(stopped.endedAt).timeIntervalSince(stopped.startedAt)
+                #expect(length > 0 && length < 600)
+
+                // A part whose room another node has says that it is not the last one.
+                let last = try await b.recordingService.start("r", RecordingWish(), by: ann.id)
+                let frames = client.seen.frames
+                #expect(await eventually { client.seen.frames > frames + 30 })
+                b.lose(["r"])
+                #expect(await eventually { b.recordings().first { $0.id == last.id }?.endedBy == .moved })
             }
         }
     }

@@ -33,30 +33,140 @@ struct LimitTests {
     func roomsAndSeats() async throws {
         try await withConference({ settings in
             (settings.limits.rooms, settings.limits.roomsPerAddress) = (3, 2)
-            (settings.limits.seats, settings.limits.seatsPerAddress) = (4, 3)
+            (settings.limits.seats, settings.limits.seatsPerAddress) = (5, 3)
         }) { conference in
             let first = try join(conference, "a", address: 1)
-            _ = try join(conference, "b", address: 1)
+            let second = try join(conference, "b", address: 1)
+            for seat in [first, second] { conference.registry.setUsed(seat.id, true) }
             #expect { try join(conference, "c", address: 1) } throws: { ($0 as? ConferenceError)?.kind == "tooFast" }
             #expect(
                 current(conference, "rooms") == 2 && current(conference, "seats") == 2,
                 "who is refused leaves nothing behind")
             _ = try join(conference, "c", address: 2)
             #expect { try join(conference, "d", address: 3) } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
-            #expect(throws: ConferenceError.self) { try conference.createRoom("e", RoomSettingsChange()) }
-            _ = try join(conference, "a", address: 1)
+            let third = try join(conference, "a", address: 1)
+            conference.registry.setUsed(third.id, true)
             #expect { try join(conference, "a", address: 1) } throws: { ($0 as? ConferenceError)?.kind == "tooFast" }
+            _ = try join(conference, "a", address: 5)
             #expect { try join(conference, "a", address: 4) } throws: {
                 ($0 as? ConferenceError)?.retryAfter == .seconds(30)
             }
             first.leave()
             first.leave()
-            #expect(current(conference, "seats") == 3)
+            #expect(current(conference, "seats") == 4)
             _ = try join(conference, "a", address: 4)
             try conference.endRoom("b")
-            #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 3)
-            _ = try join(conference, "d", address: 1)
-            #expect(value(conference, "tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 2)
+            #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 4)
+            _ = try join(conference, "d", address: 6)
+            #expect(value(conference, "tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 1)
+        }
+    }
+
+    @Test("where all rooms are taken, a newcomer's ends the oldest unused one of the address that has most")
+    func displacedRooms() async throws {
+        try await withConference({ $0.limits.rooms = 10 }) { conference in
+            let used = try join(conference, "used", address: 1)
+            conference.registry.setUsed(used.id, true)
+            let reasons = Guarded<[LeaveReason]>([])
+            var request = JoinRequest(room: "squat0", name: "Eve")
+            request.client.address = .v4(1)
+            _ = try conference.join(request) { event in
+                if case .left(let reason) = event.event { reasons.withLock { $0.append(reason) } }
+            }
+            for number in 1..<8 { _ = try join(conference, "squat\(number)", address: 1) }
+            _ = try join(conference, "small", address: 2)
+            #expect(current(conference, "rooms") == 10)
+            _ = try join(conference, "friend", address: 3)
+            #expect(await eventually { conference.room("squat0") == nil && reasons.withLock { $0 } == [.roomEnded] })
+            #expect(conference.room("used") != nil && conference.room("small") != nil)
+            #expect(conference.room("squat1") != nil && conference.room("friend") != nil)
+            #expect(current(conference, "rooms") == 10)
+            #expect(value(conference, "tessera_limit_displaced_total", ["name": "rooms"]) == 1)
+            try conference.createRoom("board", RoomSettingsChange())
+            #expect(await eventually { conference.room("squat1") == nil })
+        }
+    }
+
+    @Test("where all seats are taken, a newcomer's ends the oldest one without media of the address that has most")
+    func displacedSeats() async throws {
+        try await withConference({ $0.limits.seats = 10 }) { conference in
+            let squatters = try (0..<9).map { _ in try join(conference, "r", address: 1) }
+            conference.registry.setUsed(squatters[0].id, true)
+            _ = try join(conference, "r", address: 2)
+            let friend = try join(conference, "r", address: 3)
+            #expect(await eventually { squatters[1].info == nil })
+            #expect(squatters[0].info != nil && friend.info != nil && current(conference, "seats") == 10)
+            // A displaced seat that leaves by itself frees nobody's place.
+            squatters[1].leave()
+            #expect(current(conference, "seats") == 10)
+        }
+    }
+
+    @Test("a seat without a media connection ends after a minute, whatever its signalling does")
+    func silentSeats() async throws {
+        try await withConference({ $0.limits.seatWithoutMedia = .seconds(60) }) { conference in
+            let seat = try join(conference, "r", address: 1)
+            let listener = try join(conference, "r", address: 1, kind: .viewer)
+            conference.seats.mediaChanged(listener.id, true, since: MonotonicClock.now())
+            conference.seats.expire(at: MonotonicClock.now() + .seconds(58))
+            #expect(seat.info != nil)
+            conference.seats.expire(at: MonotonicClock.now() + .seconds(61))
+            #expect(seat.info == nil && listener.info != nil)
+            conference.seats.mediaChanged(listener.id, false, since: MonotonicClock.now())
+            conference.seats.expire(at: MonotonicClock.now() + .seconds(61))
+            #expect(listener.info == nil && current(conference, "seats") == 0)
+        }
+    }
+
+    @Test("of a peer that is not connected a valid check has come in time, or it lacks one")
+    func checks() async throws {
+        try await withConference({ $0.limits.firstCheck = .seconds(600) }) { conference in
+            let (silent, checking) = (
+                try join(conference, "r", address: 1, hasSignalling: false),
+                try join(conference, "r", address: 2, hasSignalling: false)
+            )
+            let clients = try (0..<2).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
+            let offers = await [clients[0], clients[1]].asyncMap { await $0.onLoop { $0.makeOffer(at: $1) } }
+            _ = try await silent.offer(offers[0])
+            try await clients[1].call { try await checking.offer($0) }
+            #expect(await eventually { clients[1].seen.isConnected && self.current(conference, "half_open") == 1 })
+            // The peer's own clock is the loop's, so time passes for it.
+            let host = try #require(conference.media.peers.host(of: silent.id))
+            #expect(
+                try await conference.media.peers.result(on: host) { host, _ in
+                    .success(host.seat(silent.id)?.peer.hasValidCheck)
+                } == false)
+            #expect(
+                try await conference.media.peers.result(on: host) { host, now in
+                    .success(conference.seats.lacksCheck(silent.id, host, at: now + .seconds(601)))
+                })
+            let other = try #require(conference.media.peers.host(of: checking.id))
+            #expect(
+                try await conference.media.peers.result(on: other) { host, now in
+                    .success(!conference.seats.lacksCheck(checking.id, host, at: now + .seconds(601)))
+                })
+            #expect(conference.registry.unchecked(at: MonotonicClock.now()) == [])
+            #expect(conference.registry.unchecked(at: MonotonicClock.now() + .seconds(601)) == [silent.id])
+            for client in clients { client.stop() }
+        }
+    }
+
+    @Test("a peer of which no check comes ends with its seat, and makes room for a newcomer's")
+    func unchecked() async throws {
+        try await withConference({ ($0.limits.firstCheck, $0.limits.halfOpen) = (.milliseconds(1), 2) }) { conference in
+            let clients = try (0..<3).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
+            let offers = await [clients[0], clients[1], clients[2]].asyncMap {
+                await $0.onLoop { $0.makeOffer(at: $1) }
+            }
+            let silent = try join(conference, "r", address: 1, hasSignalling: false)
+            let keeps = try join(conference, "r", address: 2)
+            _ = try await silent.offer(offers[0])
+            _ = try await keeps.offer(offers[1])
+            #expect(await eventually { silent.info == nil && self.current(conference, "half_open") == 0 })
+            #expect(keeps.info != nil, "it has signalling, and may offer again")
+            let newcomer = try join(conference, "r", address: 3)
+            _ = try await newcomer.offer(offers[2])
+            for client in clients { client.stop() }
         }
     }
 

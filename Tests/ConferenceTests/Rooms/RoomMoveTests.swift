@@ -139,6 +139,37 @@ struct RoomMoveTests {
         }
     }
 
+    @Test("a state that is too old to say who is there keeps its room closed, and its people's tickets good")
+    func closed() async throws {
+        for change in [("4711", false, Admission.anyone), ("", true, .anyone), ("", false, .moderator)] {
+            try await withTwo { a, b, _ in
+                let ann = try join(a, "Ann")
+                let bob = try join(a, "Bob")
+                try ann.moderate(.remove(bob.id))
+                try ann.chat("a secret")
+                var door = RoomSettingsChange()
+                (door.pin, door.locked, door.admit) = (change.0, change.1, change.2)
+                try a.updateRoom("r", door)
+                // The clock of the next owner is ahead, or the store was away for as long.
+                let old = try #require(a.state(of: "r", at: Date() - RoomState.lifetime - 60))
+                #expect(try b.restore(RoomState(json: old.encoded())))
+                #expect(b.room("r")?.participants.isEmpty == true)
+                do {
+                    _ = try join(b, "Stranger")
+                    Issue.record("a stranger is in")
+                } catch {}
+                #expect(throws: ConferenceError.self) { try resume(b, bob) }
+                let back = try resume(b, ann)
+                #expect(back.info?.role == .moderator && back.chatHistory.isEmpty)
+            }
+        }
+        try await withTwo { a, b, _ in
+            _ = try join(a, "Ann")
+            let old = try #require(a.state(of: "r", at: Date() - RoomState.lifetime - 60))
+            #expect(try !b.restore(RoomState(json: old.encoded())), "an open room's meeting is over")
+        }
+    }
+
     @Test("tickets are for their room, their meeting, an hour, and not for who was removed or has left")
     func tickets() async throws {
         try await withTwo { a, b, secrets in
@@ -277,6 +308,22 @@ struct RoomMoveTests {
             #expect(there.info?.role == .moderator)
             // Who has no ticket has left; the room and who moves have not.
             #expect(kinds(a).filter { $0.hasSuffix("left") || $0.hasSuffix("ended") } == ["participant.left"])
+        }
+    }
+
+    @Test("a native client that does not move is told to come back, some seconds after the others have gone")
+    func straggler() async throws {
+        try await withTwo { a, b, _ in
+            let (annHere, oldHere) = (Told(), Told())
+            let ann = try join(a, "Ann", annHere)
+            let old = try join(a, "Old app", oldHere)
+            try carry(a, to: b)
+            try await a.beginMove("r", within: .seconds(600))
+            _ = try resume(b, ann)
+            ann.leave()
+            #expect(oldHere.end == nil && a.room("r") != nil, "it may be on its way")
+            #expect(await eventually(.seconds(30)) { oldHere.end == .moved && a.room("r") == nil })
+            #expect(try resume(b, old).info?.name == "Old app")
         }
     }
 

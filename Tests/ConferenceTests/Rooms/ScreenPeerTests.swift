@@ -162,7 +162,9 @@ struct ScreenSenderTests {
     func limits() async throws {
         try await withConference({ $0.limits.seats = 2 }) { conference in
             let owner = try conference.join(JoinRequest(room: "r", name: "Ada")) { _ in }
-            _ = try send(conference, owner)
+            let screen = try send(conference, owner)
+            // Both have media: nobody displaces them.
+            for id in [owner.id, screen.id] { conference.registry.setUsed(id, true) }
             #expect { _ = try send(conference, owner) } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
             #expect(throws: ConferenceError.self) { for _ in 0..<20 { _ = try send(conference, owner) } }
             #expect(seats(conference) == 2)

@@ -16,6 +16,8 @@ extension ConferenceConfiguration {
         settings.layoutsDirectory = scratch.path + "-layouts"
         // A machine that runs other tests too is overloaded, which would refuse rooms and recordings.
         settings.savesWorkWhenOverloaded = false
+        // Nor may it lose a seat because a test waits long for the processor.
+        (settings.limits.seatWithoutMedia, settings.limits.firstCheck) = (.seconds(3600), .seconds(20))
         return settings
     }
 }

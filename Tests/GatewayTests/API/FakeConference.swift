@@ -109,8 +109,16 @@ final class FakeConference: ConferenceService {
     }
 
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
+    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
+        [WaitingPerson(id: "w1", name: "Dee")]
+    }
+    func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError) {
+        if person != "w1" { throw .participantNotFound(person) }
+        note("\(decision.rawValue) \(person)")
+    }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         var statistics = ParticipantStatistics()
+        statistics.transport = "udp 203.0.113.7:51234"
         statistics.milestones = state.withLock { $0.milestones }
         return statistics
     }
@@ -246,11 +254,14 @@ final class FakeConference: ConferenceService {
     /// The only picture; its file is the recording's.
     static let picture = "aaaaaaaaaaaaaaaaaaaaaaaaaa.gif"
 
-    func storePicture(_ bytes: [UInt8]) async throws(ConferenceError) -> ChatPicture {
+    func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture {
         guard let format = ChatPicture.Format(bytes) else { throw .badPicture("no picture") }
-        note("store \(bytes.count)")
+        note("store \(bytes.count)\(isSent ? "" : " unsent")")
         return ChatPicture(id: Self.picture, type: format.type, bytes: bytes.count)
     }
+    func keepPicture(_ id: String) { note("keep \(id)") }
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8] {
         guard id == Self.picture else { throw .pictureNotFound }
         return Array("GIF89a".utf8)
@@ -285,6 +296,7 @@ final class FakeConference: ConferenceService {
         return "w1"
     }
 
+    func reportPINTries(at room: String, wrong: Int) { note("\(wrong) wrong PINs at \(room)") }
     func stopWaiting(_ id: String, in room: String) {
         note("stop waiting \(id)")
         decide(.left)
@@ -363,7 +375,7 @@ final class FakeConference: ConferenceService {
         }
         func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture {
             conference.note("picture to \(other ?? "all")")
-            return try await conference.storePicture(bytes)
+            return try await conference.storePicture(bytes, from: nil, isSent: true)
         }
         func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
             conference.note("own avatar \(file?.count ?? 0)")

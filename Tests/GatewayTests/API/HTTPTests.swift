@@ -122,7 +122,7 @@ import Testing
         #expect(started.json["state"] == "recording")
         #expect(
             started.json["id"] == "rec" && started.json["file"] != nil
-                && started.json["startedAt"] == "1970-01-01T00:00:00Z")
+                && started.json["startedAt"] == "1970-01-01T00:00:00.000Z")
         #expect(try await host.ask(.post, "/api/rooms/r/recordings").status == 409)
         #expect(
             try await host.ask(.patch, "/api/recordings/rec", body: #"{"state":"paused"}"#).json["state"] == "paused")

@@ -104,7 +104,7 @@ import Threads
     }
 
     @Test func `a flood of PINs finds none, not even the right one, and troubles nobody else`() async {
-        let limiter = PINLimiter(at: MonotonicClock.now())
+        let limiter = PINLimiter()
         for _ in 0..<100 { #expect(await join(limiter, "2718") == nil, "right PINs are not limited") }
         var codes: [ErrorCode?: Int] = [:]
         await withTaskGroup(of: ErrorCode?.self) { group in
@@ -118,5 +118,26 @@ import Threads
         #expect(await join(limiter, nil) == .pinRequired)
         #expect(await join(limiter, "2718", address: 2) == nil)
         #expect(await join(limiter, "2718", room: "other") == nil)
+    }
+
+    @Test func `a participant's address is for itself and for administrators`() async throws {
+        let host = try await host(#"{"pin":"2718"}"#)
+        func transport(_ bearer: String, of id: String = "p1") async throws -> JSONValue? {
+            let headers: HTTPFields = [.authorization: "Bearer \(bearer)"]
+            return try await host.ask(.get, Self.path + "/participants/\(id)/stats", headers, from: Self.outside)
+                .json["transport"]
+        }
+        #expect(try await transport("the administrator") == "udp 203.0.113.7:51234")
+        #expect(try await transport("p2.s", of: "p2") == "udp 203.0.113.7:51234")
+        #expect(try await transport("p2.s") == "udp")
+        let open = try await self.host(#"{"pin":""}"#)
+        let stranger = try await open.ask(.get, Self.path + "/participants/p1/stats", from: Self.outside)
+        #expect(stranger.json["transport"] == "udp")
+    }
+
+    @Test func `a room has one id, whatever the form of its letters in the path`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.put, "/api/rooms/K%C3%BCche", body: "{}").status == 201)
+        #expect(try await host.ask(.put, "/api/rooms/Ku%CC%88che", body: "{}").status == 200)
     }
 }

@@ -41,14 +41,15 @@ import Testing
         let host = await Host { $0.http.publicURL = "https://meet.example" }
         let params = try await join(host)
         let id = try text(params["client_id"])
-        #expect(id.count == 8 && Int(id) != nil)
+        #expect(Base64URL.decode(id)?.count == 16)
         #expect(params["room_id"] == "room12345")
         #expect(params["is_initiator"] == "true" && params["is_loopback"] == "false")
         #expect(params["messages"] == [] && params["error_messages"] == [] && params["warning_messages"] == [])
         #expect(params["room_link"] == "https://meet.example/r/room12345")
         #expect(params["wss_url"] == "wss://meet.example/ws")
         #expect(params["wss_post_url"] == "https://meet.example/collider")
-        #expect(try text(params["ice_server_url"]).hasPrefix("https://meet.example/v1alpha/iceconfig?key=\(id)-"))
+        #expect(try text(params["ice_server_url"]).hasPrefix("https://meet.example/v1alpha/iceconfig?key="))
+        #expect(try !text(params["ice_server_url"]).contains(id), "the id goes to the TURN server's host in no way")
         #expect(params["ice_server_transports"] == "")
         for (key, wanted) in [
             ("pc_config", ["iceServers": [], "bundlePolicy": "max-bundle", "rtcpMuxPolicy": "require"] as JSONValue),
@@ -72,9 +73,13 @@ import Testing
         #expect(
             host.service.asked.map { $0.hasPrefix("join ") } == [true, true, true]
                 && host.service.asked[0] == "join room12345 alice participant")
-        #expect(host.service.asked[1] == "join room12345 Guest \(ids[1].suffix(4)) participant")
-        #expect(host.service.asked[2] == "join room12345 Guest \(ids[2].suffix(4)) participant")
-        let request = try #require(host.service.state.withLock { $0.requests.first })
+        let requests = host.service.state.withLock { $0.requests }
+        for (request, id) in zip(requests, ids).dropFirst() {
+            let digits = request.name.dropFirst("Guest ".count)
+            #expect(request.name.hasPrefix("Guest ") && digits.count == 4 && Int(digits) != nil)
+            #expect(!id.contains(digits))
+        }
+        let request = try #require(requests.first)
         #expect(!request.roleIsProven && request.media.allowsLegacyDTLS && request.hasSignalling)
         #expect(request.client.address == IPAddress("203.0.113.9"))
         #expect(!request.endsWithMedia && request.media.videoCodecs == nil)
@@ -237,61 +242,93 @@ import Testing
         // A client may change its network.
         let moved = try await post(host, "/message/room12345/\(id)", candidate, from: "198.51.100.7")
         #expect(moved.json == ["result": "SUCCESS"])
-        for guess in 0..<200 {
+        for guess in 0..<100 {
             _ = try await post(host, "/message/room12345/\(guess)", candidate, from: "198.51.100.8")
             _ = try await post(host, "/message/room12345/\(guess)", candidate)
         }
         let found = try await post(host, "/message/room12345/\(id)", candidate, from: "198.51.100.8")
         #expect(found.json == ["result": "UNKNOWN_CLIENT"])
         #expect(try await post(host, "/message/room12345/\(id)", candidate).json == ["result": "SUCCESS"])
+        let metrics = String(decoding: try await host.ask(.get, "/metrics").body, as: UTF8.self)
+        #expect(metrics.contains("tessera_apprtc_unknown_ids_total 200"))
     }
 
     // MARK: ICE servers
 
-    private func withTURN(_ mode: TesseraConfiguration.Auth.Mode = .open) async -> Host {
+    private func withTURN(
+        _ mode: TesseraConfiguration.Auth.Mode = .open, _ change: (inout TesseraConfiguration) -> Void = { _ in }
+    ) async -> Host {
         await Host {
             $0.auth.mode = mode
             $0.auth.secret = AppRTCRoutesTests.secret
             $0.ice.stun = ["stun:turn.example:3478"]
             $0.ice.turn.urls = ["turn:turn.example:3478?transport=udp"]
             $0.ice.turn.secret = "coturn's"
+            change(&$0)
         }
     }
 
     private func iceServers(_ host: Host, _ path: String) async throws -> [JSONValue] {
         let answer = try await post(host, path)
-        #expect(answer.status == 200 && answer.json["lifetimeDuration"] == "86400s")
+        #expect(answer.status == 200 && answer.json["lifetimeDuration"] == "3600s")
         guard case .array(let servers)? = answer.json["iceServers"] else { return [] }
         for server in servers { guard case .array? = server["urls"] else { Issue.record("urls"); continue } }
         return servers
     }
 
-    @Test func `a client gets TURN credentials of its own`() async throws {
+    @Test func `a client with a seat gets TURN credentials for an hour, which have nothing of its id`() async throws {
         let host = await withTURN()
         let params = try await join(host)
         let url = try text(params["ice_server_url"])
-        let servers = try await iceServers(host, String(url.dropFirst("http://localhost:8080".count)))
-        let turn = try #require(servers.last)
+        let path = String(url.dropFirst("http://localhost:8080".count))
+        let turn = try #require(try await iceServers(host, path).last)
         #expect(turn["urls"] == ["turn:turn.example:3478?transport=udp"])
         let user = try text(turn["username"])
-        #expect(user.hasSuffix(":" + (try text(params["client_id"]))))
-        #expect(try #require(Int(user.prefix { $0 != ":" })) > Int(Date().timeIntervalSince1970) + 86_000)
+        let id = try text(params["client_id"])
+        #expect(!user.contains(id), "STUN shows user names to everyone on the way")
+        let life = try #require(Int(user.prefix { $0 != ":" })) - Int(Date().timeIntervalSince1970)
+        #expect((3_590...3_600).contains(life))
         let code = HashFunction.sha1.authenticationCode(Array(user.utf8), key: Array("coturn's".utf8))
         #expect(turn["credential"] == .string(Data(code).base64EncodedString()))
+        // A key ends with its seat.
+        _ = try await post(host, "/leave/room12345/\(id)")
+        #expect(try await iceServers(host, path).count == 1)
     }
 
-    @Test func `strangers get credentials only where everybody may join`() async throws {
-        let open = try await iceServers(await withTURN(), "/v1alpha/iceconfig?key=")
-        #expect(open.count == 2)
-        for key in ["", "?key=", "?key=12345678-nonsense", "?key=nonsense"] {
-            let closed = try await iceServers(await withTURN(.token), "/v1alpha/iceconfig" + key)
-            #expect(closed == [["urls": ["stun:turn.example:3478"]]], "\(key)")
+    @Test func `a shorter life of credentials that is set holds here too`() async throws {
+        let host = await withTURN { $0.ice.turn.ttl = .seconds(600) }
+        _ = try await join(host)
+        #expect(try await post(host, "/v1alpha/iceconfig?key=").json["lifetimeDuration"] == "600s")
+    }
+
+    @Test func `strangers get no credentials`() async throws {
+        for mode in [TesseraConfiguration.Auth.Mode.open, .token] {
+            for key in ["?key=12345678-nonsense", "?key=nonsense"] + (mode == .token ? ["", "?key="] : []) {
+                let servers = try await iceServers(await withTURN(mode), "/v1alpha/iceconfig" + key)
+                #expect(servers == [["urls": ["stun:turn.example:3478"]]], "\(mode) \(key)")
+            }
         }
         let token = try token(room: "r")
         let holder = try await iceServers(await withTURN(.token), "/v1alpha/iceconfig?room=r&token=\(token)")
         #expect(holder.count == 2)
         let other = try await iceServers(await withTURN(.token), "/v1alpha/iceconfig?room=other&token=\(token)")
         #expect(other.count == 1)
+    }
+
+    @Test func `who waits to be let in has no seat, and gets none`() async throws {
+        let host = await withTURN()
+        host.service.makeWait(true)
+        let url = try text(try await join(host)["ice_server_url"])
+        #expect(try await iceServers(host, String(url.dropFirst("http://localhost:8080".count))).count == 1)
+    }
+
+    @Test func `the apps that ask before they join get theirs with the seat of their address`() async throws {
+        let host = await withTURN()
+        async let early = iceServers(host, "/v1alpha/iceconfig?key=")
+        let elsewhere = try await host.ask(.post, "/join/room12345", from: "198.51.100.7")
+        #expect(elsewhere.json["result"] == "SUCCESS")
+        _ = try await join(host)
+        #expect(try await early.count == 2)
     }
 
     @Test func `without configured servers the list is empty`() async throws {

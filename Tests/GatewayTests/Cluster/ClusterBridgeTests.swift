@@ -61,7 +61,7 @@ struct ClusterBridgeTests {
         func place(
             _ room: String, insteadOf owner: RoomOwner, full: Set<String>
         ) async throws(ClusterError) -> RoomOwner { throw .full }
-        func ownerIsGone(_ owner: RoomOwner, of room: String) async {}
+        func ownerIsGone(_ owner: RoomOwner, of room: String) async -> Bool { true }
         func release(_ room: String) async {
             await note("release \(room)")
             content.withLock { ($0.owners[room], $0.states[room]) = (nil, nil) }
@@ -107,7 +107,8 @@ struct ClusterBridgeTests {
     }
 
     private func withNode(
-        _ store: Store = Store("a"), rooms: Int = 200, _ body: (Node) async throws -> Void
+        _ store: Store = Store("a"), rooms: Int = 200, closure: Duration = ClusterBridge.closure,
+        _ body: (Node) async throws -> Void
     ) async throws {
         let scratch = ScratchDirectory()
         var settings = ConferenceConfiguration()
@@ -121,7 +122,7 @@ struct ClusterBridgeTests {
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
         let bridge = ClusterBridge(
-            conference, seal: Self.seal, logger: Logger(label: "test"), period: .milliseconds(50))
+            conference, seal: Self.seal, logger: Logger(label: "test"), period: .milliseconds(50), closure: closure)
         bridge.start(store)
         let result: Result<Void, any Error>
         do {
@@ -190,22 +191,45 @@ struct ClusterBridgeTests {
     }
 
     @Test(
-        "rubbish in the store is refused, and the room starts with the settings' own",
+        "rubbish in the store keeps its room closed for a while, since it may have had a lock; then the room begins anew",
         arguments: [
-            "", "rubbish", "[[[[", #"{"version":9,"room":"r","meeting":"m","savedAt":1}"#,
+            "", "rubbish", "[[[[", #"{"version":0,"room":"r","meeting":"m","savedAt":1}"#,
             #"{"version":1,"room":"other","meeting":"m","savedAt":4000000000}"#,
             #"{"version":1,"room":"r","meeting":"m","savedAt":NOW,"settings":{"width":-1}}"#,
-            #"{"version":1,"room":"r","meeting":"m","savedAt":1}"#,
         ], [true, false])
     func rubbish(text: String, isSealed: Bool) async throws {
-        try await withNode { node in
+        try await withNode(closure: .milliseconds(500)) { node in
             let text = text.replacing("NOW", with: "\(Int(Date().timeIntervalSinceReferenceDate))")
             let bytes = Array(text.utf8)
             try node.store.content.withLock { $0.states["r"] = isSealed ? try Self.seal.sealed(bytes, of: "r") : bytes }
-            try await node.bridge.prepare("r")
+            await #expect(throws: ClusterError.closed) { try await node.bridge.prepare("r") }
             #expect(!node.conference.hasRoom("r") && !node.conference.hasRoom("other"))
+            let isOpen = await eventually {
+                do throws(ClusterError) {
+                    try await node.bridge.prepare("r")
+                    return true
+                } catch { return false }
+            }
+            #expect(isOpen)
             _ = try node.join("r", "Ann")
             #expect(await eventually { node.state(of: "r")?.seats.count == 1 })
+        }
+    }
+
+    @Test("a state that a newer version wrote sends its room to another node; an old one of an open room is over")
+    func versions() async throws {
+        try await withNode { node in
+            func put(_ text: String) throws {
+                try node.store.content.withLock { $0.states["r"] = try Self.seal.sealed(Array(text.utf8), of: "r") }
+            }
+            try put(#"{"version":9,"needs":9,"room":"r","meeting":"m","savedAt":1,"settings":{"locked":true}}"#)
+            await #expect(throws: ClusterError.full) { try await node.bridge.prepare("r") }
+            try put(#"{"version":1,"room":"r","meeting":"m","savedAt":1}"#)
+            try await node.bridge.prepare("r")
+            #expect(!node.conference.hasRoom("r"))
+            try put(#"{"version":1,"room":"r","meeting":"m","savedAt":1,"settings":{"locked":true}}"#)
+            try await node.bridge.prepare("r")
+            #expect(throws: ConferenceError.self) { try node.join("r", "Stranger") }
         }
     }
 
@@ -230,7 +254,7 @@ struct ClusterBridgeTests {
                 let b = Store("b")
                 b.content.withLock { $0.states["r"] = other }
                 try await withNode(b) { second in
-                    try await second.bridge.prepare("r")
+                    await #expect(throws: ClusterError.closed) { try await second.bridge.prepare("r") }
                     #expect(!second.conference.hasRoom("r"))
                 }
             }
@@ -247,6 +271,8 @@ struct ClusterBridgeTests {
                 a.content.withLock { $0.isDown = true }
                 await #expect(throws: ClusterError.unavailable) { try await second.bridge.prepare("r") }
                 a.content.withLock { $0.isDown = false }
+                // A room of the API gives way to nobody's.
+                _ = try second.conference.createRoom("s", RoomSettingsChange())
                 _ = try second.join("s", "Bob")
                 await #expect(throws: ClusterError.full) { try await second.bridge.prepare("r") }
                 await #expect(throws: ClusterError.full, "also of a new one") { try await second.bridge.prepare("new") }

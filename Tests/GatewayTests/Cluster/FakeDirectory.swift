@@ -15,6 +15,8 @@ final class FakeStore: Sendable {
         var next: String?
         /// `ownerIsGone` was called for these rooms, and `place` for those.
         var gone: [String] = []
+        /// Nodes that others reach, and that write to the store.
+        var living: Set<String> = []
         var placed: [String] = []
         var draining: Set<String> = []
         var layouts: [String: [UInt8]] = [:]
@@ -95,11 +97,13 @@ final class FakeDirectory: ClusterDirectory {
         return known(room)
     }
 
-    func ownerIsGone(_ owner: RoomOwner, of room: String) async {
+    func ownerIsGone(_ owner: RoomOwner, of room: String) async -> Bool {
+        if store.state.withLock({ $0.living.contains(owner.node.id) }) { return false }
         store.change { state in
             state.gone.append(room)
             if state.owners[room]?.epoch == owner.epoch { state.owners[room] = nil }
         }
+        return true
     }
 
     func release(_ room: String) async { store.change { $0.owners[room] = nil } }

@@ -92,7 +92,9 @@ final class TestNode: Sendable {
         let gate = NodeGate(tokens: front.tokens)
         let (endpoints, front) = (endpoints, front)
         let answer = AliveAnswer(node: directory.id, incarnation: directory.id + "1", standing: .sure)
-        let nodes = NodeResponder(responder: endpoints.responder, front: front, gate: gate) { answer }
+        let nodes = NodeResponder(responder: endpoints.responder, front: front, gate: gate, alive: { answer }) { _, _ in
+            .silent
+        }
         let inside = channel(endpoints.nodeEndpoints, gate)
         let outside = channel(endpoints.webSocketEndpoints, nil)
         let innerPort = try await start(nodes, logger, inside)
@@ -175,14 +177,19 @@ final class TestNode: Sendable {
 /// A listener that takes connections and does what a node does not.
 final class StrangeNode: Sendable {
     private let channel: any Channel
+    private let count: Guarded<Int>
     var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+    /// Connections by which something came.
+    var messages: Int { count.withLock { $0 } }
 
     /// - Parameter words: sent as soon as something comes; nil: nothing is ever sent.
     init(_ words: String?) async throws {
+        let count = Guarded(0)
+        self.count = count
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Speaker(words: words))
+                    try channel.pipeline.syncOperations.addHandler(Speaker(words: words, count: count))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -194,8 +201,12 @@ final class StrangeNode: Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
         private let words: String?
-        init(words: String?) { self.words = words }
+        private let count: Guarded<Int>
+        private var hasHeard = false
+        init(words: String?, count: Guarded<Int>) { (self.words, self.count) = (words, count) }
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            if !hasHeard { count.withLock { $0 += 1 } }
+            hasHeard = true
             guard let words else { return }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: words)), promise: nil)
         }

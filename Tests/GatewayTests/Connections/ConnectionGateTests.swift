@@ -134,4 +134,54 @@ import Testing
         #expect(refused == [0, 0])
         #expect(value(gate, "tessera_http_connections_ended_total", ["evicted"]) == 2)
     }
+
+    // MARK: Shares
+
+    /// Strangers hold every connection with requests that wait: from five addresses, 60, or the /64 of a /48.
+    enum Strangers: String, CaseIterable, CustomTestStringConvertible {
+        case five, sixty, network
+        func address(_ number: Int) -> String {
+            switch self {
+            case .five: "203.0.113.\(number % 5)"
+            case .sixty: "203.0.113.\(number % 60)"
+            case .network: "2001:db8:1:\(String(number % 65_536, radix: 16))::1"
+            }
+        }
+        var testDescription: String { rawValue }
+    }
+
+    @Test(arguments: Strangers.allCases)
+    func `friends connect while strangers hold all that wait`(strangers: Strangers) {
+        let gate = ConnectionGate(connections: 200, perAddress: 64)
+        var (asked, refused) = (0, 0)
+        for number in 0..<3000 {
+            open(gate, "stranger", strangers.address(number))?.become(.waiting)
+            guard number % 10 == 0 else { continue }
+            asked += 1
+            // A page opens two connections, and closes them when it has its files.
+            let address = "10.0.\(asked / 250).\(asked % 250)"
+            let own = (0..<2).compactMap { _ in
+                let ticket = open(gate, "friend", address)
+                ticket?.become(.busy)
+                return ticket
+            }
+            if own.count < 2 { refused += 1 }
+            for ticket in own { ticket.close() }
+        }
+        #expect(Double(asked - refused) >= 0.99 * Double(asked), "\(refused) of \(asked)")
+        #expect(!ended.all.contains("friend"))
+    }
+
+    @Test func `a tenth is for addresses that have none, and an answer that has begun is never ended`() {
+        let gate = ConnectionGate(connections: 100, perAddress: 100)
+        for number in 0..<100 { open(gate, "busy", "203.0.113.\(number % 2)")?.become(.busy) }
+        #expect(count(gate) == 90 && ended.all.isEmpty)
+        #expect(open(gate, "one more", "203.0.113.1") == nil)
+        for number in 0..<10 {
+            let ticket = open(gate, "new", "198.51.100.\(number)")
+            ticket?.become(.busy)
+            #expect(ticket != nil)
+        }
+        #expect(open(gate, "late", "198.51.100.77") == nil && ended.all.isEmpty)
+    }
 }

@@ -96,6 +96,57 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(!channel.isActive && ended("body"))
     }
 
+    /// A connection whose request may bring a large body; bytes come as from the socket.
+    private func large() throws {
+        let (connection, _) = try guarded(.head)
+        try channel.writeInbound(head)
+        connection.expect(.largeBody)
+    }
+
+    /// Passes bytes to the guard alone: behind it stands no decoder here.
+    private func bring(_ bytes: Int) throws {
+        try channel.pipeline.syncOperations.handler(type: ConnectionGuard.self).came(bytes)
+    }
+
+    @Test func `a large body lives while it brings its rate`() throws {
+        try large()
+        for _ in 0..<120 {
+            pass(1)
+            try bring(ConnectionGuard.largeBodyRate)
+        }
+        #expect(channel.isActive)
+        // Ten seconds of grace, and what has come.
+        pass(9)
+        #expect(channel.isActive)
+        pass(2)
+        #expect(!channel.isActive && ended("body"))
+    }
+
+    @Test func `a large body that drips ends soon, and a small one has its thirty seconds`() throws {
+        try large()
+        try bring(LargeBodies.freeBytes)
+        for _ in 0..<13 {
+            pass(1)
+            #expect(channel.isActive)
+        }
+        try bring(1)
+        pass(2)
+        #expect(!channel.isActive && ended("body"))
+    }
+
+    @Test func `two Host headers get 400, and nothing behind them is read`() throws {
+        _ = try guarded(.head)
+        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
+        head.headers = ["Host": "localhost", "host": "evil.example"]
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeInbound(HTTPServerRequestPart.end(nil))
+        #expect(try channel.readInbound(as: HTTPServerRequestPart.self) == nil)
+        var answer = ""
+        while let part = try channel.readOutbound(as: ByteBuffer.self) { answer += String(buffer: part) }
+        #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("bad_request"))
+        #expect(!channel.isActive && ended("head"))
+    }
+
     @Test func `an endless body ends the connection`() throws {
         _ = try guarded(.head)
         try channel.writeInbound(head)

@@ -8,6 +8,7 @@ struct ClientHeaders: Sendable, CustomTestStringConvertible {
     var method: HTTPRequest.Method = .get
     var path: String
     var origin: String?
+    var referer: String?
     var userAgent: String?
     var isWebSocket = true
 
@@ -20,8 +21,12 @@ struct ClientHeaders: Sendable, CustomTestStringConvertible {
         ClientHeaders(
             client: "AppRTC Android", method: .post, path: "/join/r", origin: "https://appr.tc",
             userAgent: "Dalvik/2.1.0 (Linux; U; Android 8.0.0; Pixel Build/OPR6)", isWebSocket: false),
+        // RoomParametersFetcher names its old server in `Referer` only.
         ClientHeaders(
-            client: "AppRTC Android", method: .post, path: "/v1alpha/iceconfig?key=", origin: "https://appr.tc",
+            client: "AppRTC Android", method: .post, path: "/v1alpha/iceconfig?key=", referer: "https://appr.tc",
+            userAgent: "Dalvik/2.1.0 (Linux; U; Android 8.0.0; Pixel Build/OPR6)", isWebSocket: false),
+        ClientHeaders(
+            client: "AppRTC Android", method: .delete, path: "/collider/r/47990384", origin: "https://appr.tc",
             userAgent: "Dalvik/2.1.0 (Linux; U; Android 8.0.0; Pixel Build/OPR6)", isWebSocket: false),
         // The same commit: ARDWebSocketChannel with SRWebSocket, ARDAppEngineClient.
         ClientHeaders(client: "AppRTC iOS", path: "/ws", origin: "https://HOST/"),
@@ -44,8 +49,13 @@ struct ClientHeaders: Sendable, CustomTestStringConvertible {
         ClientHeaders(
             client: "FLSocketIM iOS", path: "/socket.io/?transport=polling&b64=1&auth_token=T",
             userAgent: "FLSocketIM/1 CFNetwork/894 Darwin/17", isWebSocket: false),
+        // okhttp 3.13.1: no `Origin`; the token comes first in the handshake and last but one afterwards.
         ClientHeaders(
-            client: "FLSocketIM Android", path: "/socket.io/?EIO=3&transport=websocket&auth_token=T&sid=S"),
+            client: "FLSocketIM Android", path: "/socket.io/?auth_token=T&EIO=3&transport=polling",
+            userAgent: "okhttp/3.13.1", isWebSocket: false),
+        ClientHeaders(
+            client: "FLSocketIM Android", path: "/socket.io/?EIO=3&transport=websocket&auth_token=T&sid=S",
+            userAgent: "okhttp/3.13.1"),
     ]
 
     static let mozilla =
@@ -75,6 +85,7 @@ struct ClientHeaders: Sendable, CustomTestStringConvertible {
         var fields: HTTPFields = [:]
         fields[.origin] = origin?.replacing("HOST", with: host)
         fields[.userAgent] = userAgent
+        fields[.referer] = referer
         if isWebSocket { fields[.secWebSocketKey] = "AAAAAAAAAAAAAAAAAAAAAA==" }
         return fields
     }

@@ -42,4 +42,9 @@ import Testing
                 file: .init(name: "t.yaml", text: "http: {frameAncestors: [\"\(text)\"]}"), environment: [:], flags: [])
         }
     }
+
+    @Test func `a script of the page talks to this server only`() async throws {
+        let policy = try #require(try await page([]).headers[.contentSecurityPolicy])
+        #expect(policy.contains("; connect-src 'self';") && !policy.contains("ws"))
+    }
 }

@@ -48,6 +48,8 @@ import Testing
         #expect(status("", "application/json") == 415)
         #expect(status("", "multipart/form-data") == 400)
         #expect(status("", "multipart/form-data; boundary=" + String(repeating: "x", count: 71)) == 400)
+        #expect(status("-----\r\n\r\n\r\n-------", "multipart/form-data; boundary=---") == 400)
+        #expect(status("-----x--", "multipart/form-data; boundary=---x") == nil)
     }
 
     @Test func `parts and their headers are limited`() {
@@ -55,5 +57,15 @@ import Testing
         #expect(status(String(repeating: part, count: MultipartBody.maxParts) + "--XyZ--") == nil)
         #expect(status(String(repeating: part, count: MultipartBody.maxParts + 1) + "--XyZ--") == 400)
         #expect(status("--XyZ\r\nX: " + String(repeating: "y", count: 5000) + "\r\n\r\n1\r\n--XyZ--") == 400)
+    }
+
+    @Test func `an upload is the field of a form, or the body itself`() async throws {
+        let form = Array("--XyZ\r\nContent-Disposition: form-data; name=image\r\n\r\nGIF\r\n--XyZ--".utf8)
+        #expect(try await UploadedFile.read(form, contentType: type, field: "image") == Array("GIF".utf8))
+        #expect(try await UploadedFile.read(form, contentType: type, field: "other") == nil)
+        #expect(try await UploadedFile.read([1, 2], contentType: "image/gif; q=1", field: "image") == [1, 2])
+        await #expect(throws: APIError.self) {
+            try await UploadedFile.read([1], contentType: "text/plain", field: "image")
+        }
     }
 }

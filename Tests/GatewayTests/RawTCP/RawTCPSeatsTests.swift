@@ -9,13 +9,11 @@ import Testing
     private final class Table {
         var seats = RawTCPSeats()
 
-        func claim(
-            _ peer: Int, by connection: UInt64, silence: Duration = .zero, at now: Instant = .zero
-        ) -> RawTCPSeats.Claim {
-            seats.claim(peer, by: connection, silence: { _ in silence }, at: now)
+        func claim(_ peer: Int, by connection: UInt64, silence: Duration = .zero) -> RawTCPSeats.Claim {
+            seats.claim(peer, by: connection, silence: { _ in silence })
         }
         func release(_ peer: Int, _ connection: UInt64) -> Bool { seats.release(peer, connection) }
-        func end(_ peer: Int, _ reason: LeaveReason) -> UInt64? { seats.end(peer, reason, at: .zero) }
+        func end(_ peer: Int) -> UInt64? { seats.end(peer) }
         func answers(_ peer: Int, _ connection: UInt64, _ fingerprints: DTLSFingerprints) -> Bool {
             seats.answers(peer, connection, fingerprints)
         }
@@ -28,7 +26,7 @@ import Testing
 
     private func add(holder: UInt64 = 1) -> Int {
         var random = SystemRandomNumberGenerator()
-        return table.seats.add(seat, holder: holder, using: &random)
+        return table.seats.add(seat, as: RawTCPSeats.newID(using: &random), holder: holder, using: &random)
     }
 
     @Test func `ids are above the server's and not to be counted up`() {
@@ -39,16 +37,16 @@ import Testing
 
     @Test func `a client gets its seat again once its connection is gone or silent`() {
         let peer = add()
-        #expect(table.claim(peer, by: 2, silence: .seconds(1), at: .zero) == .new, "the connection lives")
-        #expect(table.claim(peer, by: 2, silence: .seconds(5), at: .zero) == .again(seat, old: 1))
+        #expect(table.claim(peer, by: 2, silence: .seconds(1)) == .new, "the connection lives")
+        #expect(table.claim(peer, by: 2, silence: .seconds(5)) == .again(seat, old: 1))
         #expect(!table.release(peer, 1), "the old connection has no seat any more")
         #expect(table.release(peer, 2))
-        #expect(table.claim(peer, by: 3, silence: .zero, at: .zero) == .again(seat, old: nil))
+        #expect(table.claim(peer, by: 3, silence: .zero) == .again(seat, old: nil))
     }
 
     @Test func `an unknown id is as none`() {
         for peer in [Int.min, -1, 0, 1, 2, 77, Int.max] {
-            #expect(table.claim(peer, by: 1, silence: .zero, at: .zero) == .new)
+            #expect(table.claim(peer, by: 1, silence: .zero) == .new)
         }
     }
 
@@ -60,27 +58,12 @@ import Testing
         #expect(elsewhere == [false, false], "another connection, another id")
     }
 
-    @Test func `a removed client is refused as long as it keeps trying`() {
-        let (removed, gone) = (add(), add())
-        #expect(table.end(removed, .removed) == 1)
-        #expect(table.end(gone, .timeout) == 1)
-        #expect(table.claim(gone, by: 2, silence: .zero, at: .zero) == .new)
-        var now = Instant.zero
-        for _ in 0..<1000 {
-            now += .seconds(5)
-            #expect(table.claim(removed, by: 2, silence: .zero, at: now) == .refused)
-        }
-        now += .seconds(601)
-        #expect(table.claim(removed, by: 2, silence: .zero, at: now) == .new)
-    }
-
-    @Test func `the list of removed clients is bounded, and the newest stay`() {
-        var removed = RemovedClients<Int>()
-        for client in 0..<5000 { removed.add(client, at: .zero + .milliseconds(client)) }
-        #expect(removed.count == RemovedClients<Int>.limit)
-        let (newest, oldest) = (
-            removed.refuses(4999, at: .zero + .seconds(5)), removed.refuses(0, at: .zero + .seconds(5))
-        )
-        #expect(newest && !oldest)
+    @Test func `an id that another client has is given to nobody else`() {
+        var random = SystemRandomNumberGenerator()
+        let peer = add()
+        let another = table.seats.add(seat, as: peer, holder: 2, using: &random)
+        let wanted = table.seats.add(seat, as: 77, holder: 2, using: &random)
+        #expect(another != peer && wanted == 77 && table.end(77) == 2)
+        #expect(table.claim(77, by: 3) == .new, "who was removed is for the conference to say")
     }
 }

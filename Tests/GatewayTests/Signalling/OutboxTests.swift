@@ -69,6 +69,22 @@ import Testing
         let left = drain(&outbox)
         #expect(left == [.close(1000, "bye")])
     }
+
+    @Test func `a reader whose queue never empties keeps no place of what was replaced`() {
+        var outbox = Outbox()
+        _ = outbox.add(.text("first"))
+        for number in 0..<100_000 {
+            let isTaken = outbox.add(.text("people \(number)"), .participants)
+            #expect(isTaken)
+            if number % 1000 == 0 {
+                _ = outbox.add(.text("chat \(number)"))
+                _ = outbox.next()
+            }
+        }
+        #expect(outbox.slots <= 200, "\(outbox.slots)")
+        let all = drain(&outbox)
+        #expect(all.last == .text("people 99999") && all.count(where: { $0 == .text("people 99999") }) == 1)
+    }
 }
 
 extension Outbox.Message {

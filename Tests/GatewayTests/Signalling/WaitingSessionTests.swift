@@ -80,6 +80,7 @@ import Testing
         (#"{"type":"moderate","action":"recorded","participant":"p","recorded":false}"#, .setRecorded("p", false)),
         (#"{"type":"moderate","action":"admit"}"#, .admit(nil)),
         (#"{"type":"moderate","action":"refuse","participant":"w"}"#, .refuse("w")),
+        (#"{"type":"moderate","action":"refuseAddress","participant":"w"}"#, .refuseAddress("w")),
         (#"{"type":"moderate","action":"end"}"#, .end),
     ])
     func `moderation is read`(text: String, moderation: Moderation) throws {

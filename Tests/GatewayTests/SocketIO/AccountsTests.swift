@@ -12,7 +12,9 @@ import Testing
     private let directory = NSTemporaryDirectory() + "accounts-\(UUID().uuidString)"
     private var file: AccountFile { AccountFile(directory: directory) }
 
-    private func accounts() -> Accounts { Accounts(file, cost: Self.cheap, logger: Logger(label: "test")) { .zero } }
+    private func accounts() -> Accounts {
+        Accounts(file, cost: Self.cheap, logger: Logger(label: "test"), now: { .zero })
+    }
 
     /// Why a login is refused; nil: it is not.
     private func login(
@@ -47,10 +49,10 @@ import Testing
     @Test func `accounts and tokens outlive the server, in a file for its user only`() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let token = try await accounts().register("alice", "secret", from: nil)
-        let text = try String(contentsOfFile: file.path, encoding: .utf8)
-        #expect(!text.contains(token) && !text.contains("secret"))
-        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
+        let text = try String(contentsOfFile: file.journal, encoding: .utf8)
+        #expect(!text.contains(token) && !text.contains("secret") && text.contains("alice"))
+        let mode = try FileManager.default.attributesOfItem(atPath: file.journal)[.posixPermissions] as? Int
+        #expect(mode == 0o600 && !FileManager.default.fileExists(atPath: file.path))
         #expect(accounts().book.owner(ofToken: token) == "alice")
     }
 
@@ -103,16 +105,123 @@ import Testing
         #expect(hash.matches("secret") && !hash.matches("Secret") && !hash.matches(""))
     }
 
+    private func day(_ days: Double) -> Date { Date(timeIntervalSince1970: 1_700_000_000 + days * 86_400) }
+
+    private func add(_ name: String, to book: inout AccountBook, at date: Date) throws -> Bool {
+        let hash = try PasswordHash("x", cost: Self.cheap)
+        guard let change = book.registration(name, hash, id: "id of \(name)", at: date) else { return false }
+        book.apply([change])
+        return true
+    }
+
+    private func token(_ text: String) -> AccountBook.Token {
+        AccountBook.Token(digest: AccountBook.Token.digest(text), createdAt: day(0))
+    }
+
     @Test func `accounts and tokens are limited`() throws {
         var book = AccountBook()
         let hash = try PasswordHash("x", cost: Self.cheap)
-        for number in 0..<AccountBook.maxAccounts {
-            #expect(book.register("user\(number)", hash, id: "\(number)", at: .now) == true)
-        }
-        #expect(book.register("another", hash, id: "x", at: .now) == false)
-        for number in 0..<20 { book.addToken("\(number)", to: "user0", at: .now) }
+        book.apply(
+            (0..<AccountBook.maxAccounts).compactMap { number in
+                book.registration("user\(number)", hash, id: "\(number)", at: day(0))
+            })
+        #expect(book.accounts.count == AccountBook.maxAccounts)
+        let another = try add("another", to: &book, at: day(0))
+        #expect(!another)
+        book.apply((0..<20).map { .loggedIn(name: "user0", token("\($0)")) })
         #expect(book.accounts[0].tokens.count == AccountBook.maxTokens)
         #expect(book.owner(ofToken: "11") == nil && book.owner(ofToken: "12") == "user0")
+        // Nobody comes back to them: the next day their names and places are free.
+        #expect(book.ends(at: day(0.99)) { _ in false }.isEmpty)
+        book.apply(book.ends(at: day(1)) { $0 == "user7" })
+        #expect(book.accounts.map(\.name) == ["user7"], "who is online stays")
+        #expect(book.owner(ofToken: "12") == nil)
+        let again = try add("user0", to: &book, at: day(1))
+        #expect(again)
+    }
+
+    @Test func `an account to which somebody comes back stays`() throws {
+        var book = AccountBook()
+        for name in ["alice", "bobby"] {
+            let isAdded = try add(name, to: &book, at: day(0))
+            #expect(isAdded)
+        }
+        #expect(!book.isReturn(to: "alice", at: day(0.01)), "the first login is part of the registration")
+        #expect(book.isReturn(to: "alice", at: day(0.5)) && !book.isReturn(to: "nobody", at: day(0.5)))
+        book.apply([.returned(name: "alice")])
+        #expect(!book.isReturn(to: "alice", at: day(0.6)))
+        #expect(book.ends(at: day(99)) { _ in false } == [.ended(id: "id of bobby")])
+    }
+
+    @Test func `accounts of earlier versions do not end`() throws {
+        let text =
+            #"{"version":1,"accounts":[{"id":"1","name":"alice","createdAt":"2020-01-01T00:00:00Z","tokens":[],"#
+            + #""password":{"salt":"","key":"","cost":{"rounds":2,"blockSize":1,"parallelism":1}}}]}"#
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        let book = try decoder.decode(AccountBook.self, from: Data(text.utf8))
+        #expect(book.ends(at: .now) { _ in false }.isEmpty)
+    }
+
+    // MARK: The journal
+
+    @Test func `a login costs a line, and the file comes anew when the journal is long`() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var clock = Instant.zero
+        let now = Guarded(clock)
+        let accounts = Accounts(
+            file, cost: Self.cheap, logger: Logger(label: "test"), now: { now.withLock { $0 } })
+        _ = try await accounts.register("alice", "secret", from: nil)
+        func size() -> Int { (try? Data(contentsOf: URL(fileURLWithPath: file.journal)).count) ?? 0 }
+        let before = size()
+        var token = try await accounts.logIn("alice", "secret", from: nil)
+        #expect((1..<250).contains(size() - before))
+        var largest = 0
+        while !FileManager.default.fileExists(atPath: file.path) {
+            clock += .seconds(2)
+            now.withLock { $0 = clock }
+            token = try await accounts.logIn("alice", "secret", from: nil)
+            largest = max(largest, size())
+            try #require(largest < 1_000_000)
+        }
+        #expect((200_000..<300_000).contains(largest) && size() == 0)
+        #expect(try file.read().owner(ofToken: token) == "alice")
+    }
+
+    @Test func `a crash between the file and the end of the journal changes nothing`() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let hash = try PasswordHash("x", cost: Self.cheap)
+        var book = AccountBook()
+        // The name is taken, free, and taken by another.
+        var changes: [AccountBook.Change] = []
+        for id in ["1", "2"] {
+            let change = try #require(book.registration("alice", hash, id: id, at: day(0)))
+            changes += [change, .loggedIn(name: "alice", token("of \(id)"))]
+            book.apply(Array(changes.suffix(2)))
+            if id == "1" {
+                changes.append(.ended(id: "1"))
+                book.apply([.ended(id: "1")])
+            }
+        }
+        _ = try file.append(changes)
+        #expect(try file.read() == book && book.owner(ofToken: "of 1") == nil && book.owner(ofToken: "of 2") == "alice")
+        try file.write(book)
+        #expect(!FileManager.default.fileExists(atPath: file.journal))
+        _ = try file.append(changes)
+        let read = try file.read()
+        #expect(read.accounts.map(\.id) == ["2"] && read.owner(ofToken: "of 2") == "alice")
+    }
+
+    @Test func `an incomplete last line is a login without an answer, and a damaged one stops the start`() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let hash = try PasswordHash("x", cost: Self.cheap)
+        let change = try #require(AccountBook().registration("alice", hash, id: "1", at: day(0)))
+        _ = try file.append([change])
+        let whole = try Data(contentsOf: URL(fileURLWithPath: file.journal))
+        try (whole + whole.prefix(30)).write(to: URL(fileURLWithPath: file.journal))
+        #expect(try file.read().accounts.map(\.name) == ["alice"])
+        try (whole.prefix(30) + Data("\n".utf8) + whole).write(to: URL(fileURLWithPath: file.journal))
+        #expect(throws: AccountFile.Fault.self) { try file.read() }
     }
 
     @Test(arguments: [

@@ -106,6 +106,15 @@ private struct AndroidMessage: Decodable {
         }
     }
 
+    @Test func `what a screen reads is there, also where the sender left it out`() throws {
+        #expect(try received(message(["type": "txt"])).bodies.msg == "")
+        let place = try received(message(["type": "loc"])).bodies
+        #expect(place.locationName == "" && place.detailLocationName == "" && place.latitude == 0)
+        #expect(place.longitude == 0 && place.fileRemotePath == "images/k.gif")
+        let recording = try received(message(["type": "audio", "fileData": Self.file])).bodies
+        #expect(recording.fileName == "file" && recording.duration == 0)
+    }
+
     @Test(arguments: [
         ("a.jpg", "a.jpg"), ("../../shared_prefs/x.xml", "x.xml"), ("/etc/passwd", "passwd"), ("..", "file"),
         ("", "file"),

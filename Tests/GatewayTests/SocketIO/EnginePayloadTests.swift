@@ -65,4 +65,24 @@ import Testing
         #expect(try decode(String(repeating: "1:2", count: 256)).count == 256)
         #expect(throws: EngineFault.tooManyPackets) { try decode(String(repeating: "1:2", count: 257)) }
     }
+
+    @Test func `a payload in pieces has the length that it names, and is what it was as a whole`() throws {
+        let budget = ByteBudget(1 << 20, perAddress: 1 << 20)
+        let large = [UInt8]((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+        let packets = [
+            EnginePacket(try #require(SharedText("2[\"😀 你好\"]", budget, for: nil))),
+            EnginePacket(BinaryMessage(large)), EnginePacket(BinaryMessage([1])), EnginePacket(BinaryMessage([])),
+            EnginePacket(.noop),
+        ]
+        let plain = [EnginePacket(.message, "2[\"😀 你好\"]")] + packets.dropFirst()
+        for isText in [true, false] {
+            let pieces = EnginePieces(packets, isText: isText)
+            let body = pieces.reduce(into: [UInt8]()) { $0 += $1.readableBytesView }
+            #expect(body.count == pieces.count)
+            let read = isText ? try EnginePayload.decode(text: body) : try EnginePayload.decode(octets: body)
+            #expect(read == plain)
+            // The largest piece of base64 is that of 48 KiB.
+            if isText { #expect(pieces.allSatisfy { $0.readableBytes <= 65_536 }) }
+        }
+    }
 }

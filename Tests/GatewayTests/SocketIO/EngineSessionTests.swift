@@ -104,4 +104,31 @@ import Testing
         for _ in 0..<2 { #expect(heavy.send([picture]).isEmpty) }
         #expect(heavy.send([picture]) == [.ended(.tooSlow)])
     }
+
+    @Test(arguments: [0, 5, 64]) func `the answer to a ping has its short text`(bytes: Int) {
+        let text = String(repeating: "p", count: bytes)
+        var session = EngineSession(at: start)
+        _ = session.polled(1, at: start)
+        #expect(session.posted([EnginePacket(.ping, text)], at: start) == [.answer(1, [EnginePacket(.pong, text)])])
+    }
+
+    @Test func `a long ping ends the session, or its probe`() {
+        let long = EnginePacket(.ping, String(repeating: "p", count: 65))
+        var session = EngineSession(at: start)
+        #expect(session.posted([long], at: start) == [.ended(.malformed)] && session.queuedBytes == 0)
+        var probing = EngineSession(at: start)
+        _ = probing.opened(7, at: start)
+        #expect(probing.received(long, on: 7, at: start) == [.close(7)])
+    }
+
+    @Test func `a client that pings and never polls keeps four answers`() {
+        var session = EngineSession(at: start)
+        for _ in 0..<200 { _ = session.posted([EnginePacket(.ping, String(repeating: "p", count: 64))], at: start) }
+        #expect(session.queuedPackets == EngineSession.maxPongs && session.queuedBytes <= 4 * 65 && !session.isOver)
+        guard case .answer(1, let packets)? = session.polled(1, at: start).first else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(packets.count == 4 && session.posted([EnginePacket(.ping)], at: start).isEmpty)
+    }
 }

@@ -32,6 +32,13 @@ import Testing
         return auth
     }
 
+    /// What the apps keep of a login, and send with every other request.
+    private func cookie(_ host: Host, _ name: String, room: String = "*") async throws -> String {
+        let token = try token(name, room: room)
+        let answer = try await host.ask(.post, "/mobileLogin", body: "userName=\(name)&password=\(token)")
+        return String(try #require(answer.headers[.setCookie]).prefix { $0 != ";" })
+    }
+
     /// Begins a session. Returns the path of its requests.
     private func connect(_ host: Host, _ name: String, room: String = "*") async throws -> String {
         let token = try await login(host, name, room: room)
@@ -147,6 +154,43 @@ import Testing
         #expect(try await poll(host, alice).first?.hasPrefix("431[{") == true)
     }
 
+    /// FLSocketIM's Android app waits for the acknowledgement for ever, its iOS app for 20 s.
+    @Test(arguments: [
+        #"{"to_user":"bobby","bodies":{"type":"video","msg":"x"}}"#, #"{"to_user":"bobby","bodies":{"type":"img"}}"#,
+        #"{"to_user":"bobby","bodies":{"type":"loc","locationName":"\#(String(repeating: "n", count: 40_000))"}}"#,
+        #"{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(String(repeating: "t", count: 40_000))"}}"#,
+        #"{"to_user":"bobby"}"#, #"{"to_user":7,"bodies":{"type":"txt"}}"#, "{}", "7", "null", "[]",
+    ]) func `a message that goes nowhere is acknowledged, with a word`(message: String) async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await post(host, alice, #"425["chat",\#(message)]"#)
+        let told = try await poll(host, alice)
+        let acknowledgement = try #require(told.first { $0.hasPrefix("435[{") }, "\(told)")
+        #expect(acknowledgement.contains(#""msg_id":""#) && acknowledgement.contains(#""timestamp":"#))
+        // The apps read the path of a place in its acknowledgement.
+        #expect(
+            acknowledgement.contains(#""fileRemotePath":"""#) == (message.contains("loc") || message.contains("img")))
+        if message.contains("bobby") {
+            #expect(told.contains { $0.contains("This was not sent: ") && $0.contains(#""from_user":"bobby""#) })
+        }
+        _ = try await post(host, alice, #"426["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"next"}}]"#)
+        #expect(try await poll(host, bobby).allSatisfy { $0.contains("next") }, "nothing of it reached the other")
+    }
+
+    @Test func `beyond the rate messages and calls are acknowledged all the same`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        // Five calls at once, and one more.
+        for id in 1...6 { _ = try await post(host, alice, #"42\#(id)["videoChat",{"to_user":"nobody"}]"#) }
+        let told = try await poll(host, alice)
+        for id in 1...6 { #expect(told.contains { $0.hasPrefix(#"43\#(id)[""#) }, "\(told)") }
+        #expect(told.last?.hasPrefix(#"42["cancelVideoChat""#) == true, "and the last one's screen closes")
+        let body = String(repeating: "7:42[\"a\"]", count: 200)
+        _ = try await host.ask(.post, alice, body: body)
+        _ = try await post(host, alice, #"428["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#)
+        #expect(try await poll(host, alice).contains { $0.hasPrefix("438[{") })
+    }
+
     @Test func `two polls at once close the session`() async throws {
         let host = await host()
         let alice = try await connect(host, "alice")
@@ -241,7 +285,10 @@ import Testing
         let host = await host()
         #expect(try await host.ask(.get, "/allUsers", from: "192.0.2.9").json["data"]?["allUser"] == [])
         _ = try await connect(host, "alice", room: "other")
-        #expect(try await host.ask(.get, "/allUsers").json["data"]?["onLineUsers"] == ["alice"])
+        #expect(try await host.ask(.get, "/allUsers").json["data"]?["onLineUsers"] == [], "an address proves nobody")
+        let cookie = try await cookie(host, "alice", room: "other")
+        let own = try await host.ask(.get, "/allUsers", [.cookie: cookie], from: "192.0.2.9")
+        #expect(own.json["data"]?["onLineUsers"] == ["alice"])
         let token = try await login(host, "bobby", room: "r")
         let users = try await host.ask(.get, "/allUsers?auth_token=\(token)").json["data"]
         #expect(users?["onLineUsers"] == ["alice", "room_r"])
@@ -268,6 +315,64 @@ import Testing
         let body = String(repeating: "7:42[\"a\"]", count: 200)
         for _ in 0..<4 { #expect(try await host.ask(.post, alice, body: body).status == 200) }
         #expect(try await host.ask(.get, alice).status == 400)
+    }
+
+    @Test func `text beyond the allowance is not parsed`() async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice"), try await connect(host, "bobby"))
+        _ = try await poll(host, alice)
+        // Five of 250 kB are more than the allowance; what is behind it is no JSON, and nobody finds out.
+        let long = "42[\"a\",\"" + String(repeating: "x", count: 250_000) + "\"]"
+        for _ in 0..<4 { #expect(try await post(host, alice, long) == 200) }
+        let broken = "42[" + String(repeating: "{", count: 250_000)
+        for _ in 0..<10 { #expect(try await post(host, alice, broken) == 200) }
+        // An attachment that was announced there is left out with it.
+        #expect(try await post(host, alice, "451-" + broken.dropFirst(2)) == 200)
+        #expect(try await host.ask(.post, alice, body: "6:b4AAAA").status == 200)
+        #expect(try await post(host, alice, "2") == 200, "the session goes on")
+        let metrics = String(decoding: try await host.ask(.get, "/metrics").body, as: UTF8.self)
+        #expect(metrics.contains("tessera_socketio_events_ignored_total 11"))
+        // Within the allowance it would have ended.
+        _ = try await post(host, bobby, "42[{{{")
+        #expect(try await host.ask(.get, bobby).status == 400)
+    }
+
+    @Test func `acknowledgements of a client cost it nothing`() async throws {
+        let host = await host()
+        let alice = try await connect(host, "alice")
+        for _ in 0..<10 {
+            #expect(try await host.ask(.post, alice, body: String(repeating: "5:431[]", count: 200)).status == 200)
+        }
+        let chat = #"421["chat",{"to_user":"nobody","bodies":{"type":"txt","msg":"x"}}]"#
+        #expect(try await post(host, alice, chat) == 200)
+        #expect(try await poll(host, alice).contains { $0.hasPrefix("431[{") })
+    }
+
+    @Test func `who chose a name of another reads nothing of hers, and writes under a mark`() async throws {
+        let host = await host()
+        let (alice, bobby) = (try await connect(host, "alice1"), try await connect(host, "bobby"))
+        let nameless = try TokenClaims(room: "elsewhere", exp: .distantFuture).signed("correct")
+        let answer = try await host.ask(.post, "/mobileLogin", body: "userName=alice1&password=\(nameless)")
+        guard case .string(let auth)? = answer.json["data"]?["auth_token"] else { throw EngineFault.malformed }
+        let handshake = try await host.ask(.get, "/socket.io/?transport=polling&b64=1&auth_token=\(auth)")
+        guard case .text(let open)? = try EnginePayload.decode(text: handshake.body).first?.content,
+            case .string(let id)? = try JSON.decode(JSONValue.self, from: open.utf8)["sid"]
+        else { throw EngineFault.malformed }
+        let stranger = "/socket.io/?transport=polling&b64=1&sid=\(id)"
+        let message = #"421["chat",{"to_user":"TO","bodies":{"type":"txt","msg":"private"}}]"#
+        _ = try await post(host, bobby, message.replacing("TO", with: "alice1"))
+        _ = try await wait(host, alice, for: "private")
+        _ = try await post(host, stranger, message.replacing("TO", with: "bobby"))
+        let own = try await poll(host, stranger)
+        #expect(own.contains { $0.hasPrefix("431[{") && $0.contains(#""from_user":"alice1""#) })
+        #expect(!own.contains { $0.hasPrefix("421[") })
+        // Behind the acknowledgement of her own message, and the word that somebody is online.
+        let told = try await wait(host, bobby, for: #""from_user":"alice1_"#)
+        #expect(!told.contains(#""from_user":"alice1""#) && told.contains(#""from_user":"alice1_"#))
+        // Whoever answers that name reaches the stranger, who knows itself as alice1.
+        let name = try #require(told.firstMatch(of: #/"from_user":"(alice1_[0-9a-f]{8}_)"/#)?.1)
+        _ = try await post(host, bobby, message.replacing("TO", with: String(name)))
+        #expect(try await wait(host, stranger, for: "private").contains(#""to_user":"alice1""#))
     }
 
     @Test func `drain ends the sessions`() async throws {
@@ -306,12 +411,44 @@ import Testing
 
         let form = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nGIF89a\r\n--b--"
         let type: HTTPFields = [.contentType: "multipart/form-data; boundary=b"]
-        let upload = try await host.ask(.post, "/uploadFiles", type, body: form)
+        // Who shares an address with her is not she.
+        #expect(try await host.ask(.post, "/uploadFiles", type, body: form).json["message"] == "log in first")
+        let cookie = try await cookie(host, "alice")
+        let own: HTTPFields = [.contentType: "multipart/form-data; boundary=b", .cookie: "other=1; " + cookie]
+        let upload = try await host.ask(.post, "/uploadFiles", own, body: form, from: "192.0.2.9")
         #expect(upload.json["code"] == 1 && upload.json["data"] == .string("images/\(FakeConference.picture)"))
-        let other = try await host.ask(.post, "/uploadFiles", type, body: form.replacing("GIF", with: "PDF"))
+        #expect(host.service.asked.contains("store 6 unsent") && !host.service.asked.contains { $0.hasPrefix("keep") })
+        let other = try await host.ask(.post, "/uploadFiles", own, body: form.replacing("GIF", with: "PDF"))
         #expect(other.json["code"] == -1)
-        #expect(try await host.ask(.post, "/uploadFiles", type, body: form, from: "192.0.2.9").json["code"] == -1)
-        #expect(try await host.ask(.post, "/uploadFiles", [.contentType: "text/plain"], body: form).status == 415)
+        let text: HTTPFields = [.contentType: "text/plain", .cookie: cookie]
+        #expect(try await host.ask(.post, "/uploadFiles", text, body: form).status == 415)
+        // A message of another account does not keep it, and one of its own does.
+        let words = "see images/\(FakeConference.picture)"
+        let named = #"421["chat",{"to_user":"bobby","bodies":{"type":"txt","msg":"\#(words)"}}]"#
+        _ = try await post(host, bobby, named)
+        #expect(!host.service.asked.contains { $0.hasPrefix("keep") })
+        _ = try await post(host, alice, named)
+        #expect(host.service.asked.contains("keep \(FakeConference.picture)"))
+    }
+
+    @Test func `a login without a session uploads nothing`() async throws {
+        let host = await host()
+        let cookie = try await cookie(host, "alice")
+        let form = "--b\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nGIF89a\r\n--b--"
+        let type: HTTPFields = [.contentType: "multipart/form-data; boundary=b", .cookie: cookie]
+        #expect(try await host.ask(.post, "/uploadFiles", type, body: form).json["message"] == "log in first")
+        _ = try await connect(host, "alice")
+        #expect(try await host.ask(.post, "/uploadFiles", type, body: form).json["code"] == 1)
+    }
+
+    @Test func `the login's cookie is for this server's own pages and apps`() async throws {
+        let token = try token("alice", room: "*")
+        let answer = try await host().ask(.post, "/mobileLogin", body: "userName=alice&password=\(token)")
+        let cookie = try #require(answer.headers[.setCookie])
+        for part in ["flsocketim=alice.", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+            #expect(cookie.contains(part))
+        }
+        #expect(!cookie.contains("Secure"), "over plain HTTP the apps would lose it")
     }
 
     @Test func `a picture of the room comes with its bytes`() async throws {

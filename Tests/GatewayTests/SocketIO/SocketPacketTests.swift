@@ -59,32 +59,62 @@ import Testing
     }
 
     @Test func `an event that finds no place is dropped, and the next one is taken`() throws {
-        let budget = ByteBudget(20, perAddress: 10)
+        // The header waits for its attachments, and counts as they do.
+        let text = 47
+        let budget = ByteBudget(2 * (20 + 2 * text), perAddress: 10 + 2 * text)
         let six = BinaryMessage([UInt8](repeating: 0, count: 6))
         var (one, two, other) = (assembler(budget), assembler(budget), assembler(budget, .v4(2)))
         for _ in 0..<2 {
             _ = try one.take(header)
             _ = try one.take(.binary(six))
-            #expect(budget.used == 6)
+            #expect(budget.used == text + 6 && one.heldBytes == text + 6)
             // A second client of the address.
             _ = try two.take(header)
-            #expect(try two.take(.binary(six)) == nil && two.take(.binary(BinaryMessage([1]))) == nil)
+            #expect(try two.take(.binary(six)) == nil && two.take(.binary(BinaryMessage([1])))?.isCut == true)
             #expect(try two.take(.text("2[\"a\"]"))?.packet.event?.name == "a")
             // A client of another address.
             _ = try other.take(header)
-            #expect(try other.take(.binary(BinaryMessage([1]))) == nil && budget.used == 7)
+            #expect(try other.take(.binary(BinaryMessage([1]))) == nil && budget.used == 2 * text + 7)
             #expect(try other.take(.binary(BinaryMessage([2]))) != nil)
             // The packet's last reader is gone.
             #expect(try one.take(.binary(BinaryMessage([3])))?.attachments.count == 2)
-            #expect(budget.used == 0)
+            #expect(budget.used == 0 && one.heldBytes == 0)
         }
+    }
+
+    @Test func `an event that is left out takes its attachments with it, unparsed`() throws {
+        var assembler = assembler()
+        let head = try SocketPacket.Head(parsing: #"52-["chat",{"no":JSON"#)
+        #expect(head.kind == .binaryEvent && head.attachments == 2)
+        try assembler.skip(head)
+        #expect(throws: SocketFault.unexpected) { try assembler.skip(head) }
+        #expect(try assembler.take(.binary(BinaryMessage([1]))) == nil)
+        let left = try #require(try assembler.take(.binary(BinaryMessage([2]))))
+        #expect(left.isCut && left.attachments.isEmpty && left.packet.event == nil && assembler.heldBytes == 0)
+        #expect(try assembler.take(.text("2[\"a\"]"))?.packet.event?.name == "a")
+        try assembler.skip(try SocketPacket.Head(parsing: "43[]"))
+        #expect(try assembler.take(.text("2[\"a\"]")) != nil, "a text without attachments is over at once")
+    }
+
+    @Test(arguments: ["", "x", "9", "5-[]", "55-[]", "5x-[]"]) func `broken heads`(text: String) {
+        #expect(throws: SocketFault.self) { try SocketPacket.Head(parsing: text) }
+    }
+
+    @Test func `headers that wait for attachments find no place either`() throws {
+        var assembler = assembler(ByteBudget(10, perAddress: 10))
+        #expect(try assembler.take(header) == nil && assembler.heldBytes == 0)
+        #expect(try assembler.take(.binary(BinaryMessage([1]))) == nil)
+        let cut = try #require(try assembler.take(.binary(BinaryMessage([1]))))
+        #expect(cut.isCut && cut.attachments.isEmpty && cut.packet.event?.arguments.isEmpty == true)
+        #expect(try assembler.take(.text("2[\"a\"]")) != nil)
     }
 
     @Test func `an event has a limited number of bytes`() throws {
         var assembler = assembler(ByteBudget(.max, perAddress: .max))
         _ = try assembler.take(header)
         _ = try assembler.take(.binary(BinaryMessage([UInt8](repeating: 0, count: PacketAssembler.maxBytes))))
-        #expect(try assembler.take(.binary(BinaryMessage([0]))) == nil)
+        let cut = try #require(try assembler.take(.binary(BinaryMessage([0]))))
+        #expect(cut.isCut && cut.attachments.isEmpty, "its sender waits for the acknowledgement")
         #expect(try assembler.take(.text("1"))?.packet.kind == .disconnect)
     }
 

@@ -39,7 +39,7 @@ import Testing
         #expect(RecordingTimeline([], duration: 1).chapters.count == 1)
     }
 
-    @Test func `who is left out of the recording is in it by name, with when that was so`() {
+    @Test func `who is left out of the recording has the stretches of it, and no chapter then`() {
         typealias Stretch = RecordingTimeline.Stretch
         let timeline = RecordingTimeline(
             [
@@ -53,7 +53,7 @@ import Testing
         #expect(timeline.participants.map(\.name) == ["Ann", "Bob"])
         #expect(timeline.participants.first?.unrecorded == [Stretch(start: 0, end: 4), Stretch(start: 7, end: 10)])
         #expect(timeline.participants.last?.unrecorded == [Stretch(start: 6, end: 8)])
-        #expect(timeline.chapters.map(\.title) == ["Start", "Bob joined", "Bob left"])
+        #expect(timeline.chapters.map(\.title) == ["Start", "Bob joined"])
     }
 
     @Test func `a part has the chapter that it begins in, and times of its own`() {
@@ -106,5 +106,25 @@ import Testing
         let full = TimelineLog(path: directory.file("b.events"), disk: disk.disk)
         for event in Self.meeting { full.append(event) }
         #expect(full.events.count == Self.meeting.count)
+    }
+
+    @Test func `who is not recorded any more is in no later chapter, and is back in the same entry`() {
+        var events: [TimelineEvent] = []
+        func note(_ kind: TimelineEvent.Kind, _ at: Double, _ id: String, _ name: String? = nil) {
+            var event = TimelineEvent(kind, participant: id, name: name)
+            event.at = at
+            events.append(event)
+        }
+        note(.joined, 0, "a", "Ann")
+        note(.unrecorded, 10, "a")
+        note(.notPresenting, 10, "a")
+        note(.joined, 30, "a", "Ann")
+        note(.recorded, 30, "a")
+        note(.unrecorded, 40, "a")
+        note(.left, 50, "a")
+        let timeline = RecordingTimeline(events, duration: 60)
+        #expect(timeline.chapters.map(\.title) == ["Start", "Ann joined"])
+        #expect(timeline.participants.count == 1 && timeline.participants.first?.joined == 0)
+        #expect(timeline.participants.first?.unrecorded?.first?.end == 30)
     }
 }

@@ -20,6 +20,10 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     static let width = 8
     /// The time between two tries to move rooms for which no node had place.
     static let retry = Duration.seconds(1)
+    /// How long a room stays closed whose stored state cannot be read: the age at which a state says no more who is there.
+    static let closure = Duration.seconds(Int64(RoomState.lifetime))
+    /// Rooms that are remembered as closed. Others are closed too, and are not counted.
+    private static let mostClosed = 4096
 
     private struct State {
         var directory: (any ClusterDirectory)?
@@ -34,6 +38,8 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         var stored: [String: Int] = [:]
         var refreshed = Instant.zero
         var work: Task<Void, Never>?
+        /// Rooms whose stored state cannot be read, with its hash, and since when this node knows it.
+        var closed: [String: (hash: Int, since: Instant)] = [:]
     }
 
     private let conference: Conference
@@ -41,19 +47,22 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     private let logger: Logger
     private let whenNodeIsGone: @Sendable (NodeRecord) -> Void
     private let period: Duration
+    private let closure: Duration
     private let state = Guarded(State())
 
     /// - Parameters:
     ///   - period: see `ClusterBridge.period`; an argument for tests.
+    ///   - closure: see `ClusterBridge.closure`; an argument for tests.
     ///   - nodeIsGone: what the endpoints do when a node is gone: the end of the pipes that lead there.
     init(
         _ conference: Conference, seal: RoomSeal, logger: Logger, period: Duration = ClusterBridge.period,
-        nodeIsGone: @escaping @Sendable (NodeRecord) -> Void = { _ in }
+        closure: Duration = ClusterBridge.closure, nodeIsGone: @escaping @Sendable (NodeRecord) -> Void = { _ in }
     ) {
         self.conference = conference
         self.seal = seal
         self.logger = logger
         self.period = period
+        self.closure = closure
         whenNodeIsGone = nodeIsGone
     }
 
@@ -163,8 +172,9 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     /// Awaited before a join or a request that may create reaches a room that is placed here: a room that is not here
     /// yet gets its stored state. Returns at once for a room that is here.
     ///
-    /// - Throws: `unavailable` where the state cannot be read now, since a room must not begin without its PIN and its
-    ///   lock; `full` where this node takes no room; `ownerLost` where another node has the room meanwhile.
+    /// - Throws: `unavailable` where the store does not answer, and for a while `closed` where the state is of no use,
+    ///   since a room must not begin without its PIN and its lock; `full` where this node takes no room, or a newer one is
+    ///   needed for it; `ownerLost` where another node has the room meanwhile.
     func prepare(_ room: String) async throws(ClusterError) {
         if conference.hasRoom(room) { return }
         enum Step {
@@ -229,8 +239,11 @@ final class ClusterBridge: ClusterHost, RoomObserver {
             known = try RoomState(json: seal.opened(bytes, of: room))
             guard known.room == room else { throw BadRoomState(description: "it is of another room") }
         } catch {
-            refuse(room, "\(error)")
-            return nil
+            if error.isNewer {
+                logger.warning("a room needs a newer node: \(error)", metadata: ["room": "\(room)"])
+                return .full
+            }
+            return refuse(room, bytes, "\(error)")
         }
         do throws(ConferenceError) {
             if try conference.restore(known) {
@@ -240,15 +253,38 @@ final class ClusterBridge: ClusterHost, RoomObserver {
         } catch {
             switch error {
             case .overloaded, .draining, .atCapacity, .tooFast: return .full
-            default: refuse(room, error.message)
+            default: return refuse(room, bytes, error.message)
             }
         }
+        state.withLock { state in _ = state.closed.removeValue(forKey: room) }
         return nil
     }
 
-    private func refuse(_ room: String, _ fault: String) {
-        logger.error(
-            "the stored state of a room is of no use, so the room starts anew: \(fault)", metadata: ["room": "\(room)"])
+    /// A state that is of no use closes its room, until it has been so for `closure`. Returns nil where it may begin anew.
+    private func refuse(_ room: String, _ bytes: [UInt8], _ fault: String) -> ClusterError? {
+        let (hash, now) = (bytes.hashValue, MonotonicClock.now())
+        let (isNew, isOver) = state.withLock { state -> (Bool, Bool) in
+            if let known = state.closed[room], known.hash == hash {
+                let isOver = now - known.since >= closure
+                if isOver { state.closed[room] = nil }
+                return (false, isOver)
+            }
+            if state.closed.count >= Self.mostClosed {
+                state.closed = state.closed.filter { now - $0.value.since < closure }
+            }
+            if state.closed.count < Self.mostClosed { state.closed[room] = (hash, now) }
+            return (true, closure == .zero)
+        }
+        if isOver {
+            logger.warning("a room whose stored state is of no use begins anew", metadata: ["room": "\(room)"])
+            return nil
+        }
+        if isNew {
+            logger.error(
+                "the stored state of a room is of no use, so the room is closed for \(Int(closure.inSeconds)) s: \(fault). Deleting its key in etcd (/tessera/1/rooms/…) opens it at once, without PIN and lock",
+                metadata: ["room": "\(room)"])
+        }
+        return .closed
     }
 
     // MARK: - Rooms that are here

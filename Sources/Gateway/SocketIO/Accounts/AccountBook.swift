@@ -10,7 +10,24 @@ struct AccountBook: Codable, Equatable, Sendable {
         var createdAt: Date
         /// The newest last.
         var tokens: [Token] = []
+        /// Nobody has come back to the account since its first hour: it ends after a day. nil: somebody has, as in the
+        /// files of earlier versions.
+        var isNew: Bool?
     }
+
+    /// One change of the accounts, a line of the journal. A change that is there already changes nothing, so that a
+    /// journal may be read again over a file that has it.
+    enum Change: Codable, Equatable, Sendable {
+        case registered(Account)
+        case loggedIn(name: String, Token)
+        case returned(name: String)
+        case ended(id: String)
+    }
+
+    /// An account to which nobody comes back for so long ends: names that somebody took by the thousand are free again.
+    static let newLife: TimeInterval = 86_400
+    /// What happens within this time of the registration is part of it.
+    static let registrationTime: TimeInterval = 3600
 
     /// A client's token, of which the file has only a digest: it has 128 random bits, so no salt is needed.
     struct Token: Codable, Equatable, Sendable {
@@ -51,21 +68,65 @@ struct AccountBook: Codable, Equatable, Sendable {
     /// The name of the account with this token.
     func owner(ofToken token: String) -> String? { owners[Token.digest(token)].map { accounts[$0].name } }
 
-    /// Adds an account. Returns false if the name is taken or there are too many accounts.
-    mutating func register(_ name: String, _ password: PasswordHash, id: String, at date: Date) -> Bool {
-        guard !isTaken(name), accounts.count < AccountBook.maxAccounts else { return false }
-        places[name.lowercased()] = accounts.count
-        accounts.append(Account(id: id, name: name, password: password, createdAt: date))
-        return true
+    // MARK: Changes
+
+    /// A new account; nil if the name is taken or there are too many accounts.
+    func registration(_ name: String, _ password: PasswordHash, id: String, at date: Date) -> Change? {
+        guard !isTaken(name), accounts.count < AccountBook.maxAccounts else { return nil }
+        return .registered(Account(id: id, name: name, password: password, createdAt: date, isNew: true))
     }
 
-    mutating func addToken(_ token: String, to name: String, at date: Date) {
-        guard let place = places[name.lowercased()] else { return }
-        let entry = Token(digest: Token.digest(token), createdAt: date)
-        accounts[place].tokens.append(entry)
-        owners[entry.digest] = place
+    /// Whether somebody who comes to the account now has come back to it.
+    func isReturn(to name: String, at date: Date) -> Bool {
+        guard let account = account(named: name), account.isNew == true else { return false }
+        return date.timeIntervalSince(account.createdAt) >= AccountBook.registrationTime
+    }
+
+    /// The ends of accounts to which nobody came back.
+    ///
+    /// - Parameter isOnline: whether an account has a session.
+    func ends(at date: Date, isOnline: (String) -> Bool) -> [Change] {
+        accounts.filter { account in
+            account.isNew == true && date.timeIntervalSince(account.createdAt) >= AccountBook.newLife
+                && !isOnline(account.name)
+        }.map { .ended(id: $0.id) }
+    }
+
+    mutating func apply(_ changes: [Change]) {
+        var ended: Set<String> = []
+        for change in changes {
+            switch change {
+            case .registered(let account):
+                // The name may be that of an account which has ended.
+                remove(ended)
+                ended = []
+                guard !isTaken(account.name) else { continue }
+                places[account.name.lowercased()] = accounts.count
+                accounts.append(account)
+            case .loggedIn(let name, let token): add(token, to: name)
+            case .returned(let name): if let place = places[name.lowercased()] { accounts[place].isNew = nil }
+            case .ended(let id): ended.insert(id)
+            }
+        }
+        remove(ended)
+    }
+
+    private mutating func add(_ token: Token, to name: String) {
+        guard let place = places[name.lowercased()], owners[token.digest] == nil else { return }
+        accounts[place].tokens.append(token)
+        owners[token.digest] = place
         while accounts[place].tokens.count > AccountBook.maxTokens {
             owners[accounts[place].tokens.removeFirst().digest] = nil
+        }
+    }
+
+    private mutating func remove(_ ids: Set<String>) {
+        if ids.isEmpty { return }
+        accounts.removeAll { ids.contains($0.id) }
+        (places, owners) = ([:], [:])
+        for (place, account) in accounts.enumerated() {
+            places[account.name.lowercased()] = place
+            for token in account.tokens { owners[token.digest] = place }
         }
     }
 

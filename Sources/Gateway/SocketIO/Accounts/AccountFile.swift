@@ -1,10 +1,12 @@
 import FoundationEssentials
 import Glibc
 
-/// `accounts.json`: readable by the server's user only, and replaced as a whole.
+/// `accounts.json`, and `accounts.journal` with the changes since it was written: both readable by the server's user
+/// only. A change costs a line of the journal; now and then the file is replaced as a whole, and the journal begins anew.
 struct AccountFile: Sendable {
     let directory: String
     var path: String { directory + "/accounts.json" }
+    var journal: String { directory + "/accounts.journal" }
 
     /// A sentence with the file, the fault and the remedy.
     struct Fault: Error, Equatable, Sendable {
@@ -14,8 +16,30 @@ struct AccountFile: Sendable {
     /// The most bytes that are read: 10,000 accounts have 20 MB.
     private static let maxBytes = 64 << 20
 
-    /// Reads the accounts; none while there is no file.
+    /// Reads the accounts, with the changes of the journal; none while there are no files.
     func read() throws(Fault) -> AccountBook {
+        var book = try readFile()
+        guard access(journal, F_OK) == 0 || errno != ENOENT else { return book }
+        guard let data = FileManager.default.contents(atPath: journal), data.count <= AccountFile.maxBytes else {
+            throw Fault(message: "\(journal) cannot be read: make it readable for the server's user")
+        }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        var changes: [AccountBook.Change] = []
+        let lines = data.split(separator: UInt8(ascii: "\n"))
+        for (number, line) in lines.enumerated() {
+            guard let change = try? decoder.decode(AccountBook.Change.self, from: Data(line)) else {
+                // A crash leaves the last line incomplete. Its client has no answer.
+                if number == lines.count - 1, data.last != UInt8(ascii: "\n") { break }
+                throw Fault(message: "\(journal) is damaged in line \(number + 1): restore it, or move it away")
+            }
+            changes.append(change)
+        }
+        book.apply(changes)
+        return book
+    }
+
+    private func readFile() throws(Fault) -> AccountBook {
         guard access(path, F_OK) == 0 || errno != ENOENT else { return AccountBook() }
         guard let data = FileManager.default.contents(atPath: path), data.count <= AccountFile.maxBytes else {
             throw Fault(message: "\(path) cannot be read: make it readable for the server's user")
@@ -29,17 +53,47 @@ struct AccountFile: Sendable {
         }
     }
 
-    /// Writes the accounts into a new file, which then takes the place of the old one.
+    /// Writes the accounts into a new file, which then takes the place of the old one. The journal begins anew; changes
+    /// that a crash leaves in it are in the file too.
     func write(_ book: AccountBook) throws(Fault) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.sortedKeys]
         guard let data = try? encoder.encode(book) else { throw Fault(message: "the accounts cannot be encoded") }
-        try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let temporary = path + ".new"
         unlink(temporary)
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw fault(temporary) }
+        try write(data, to: temporary, O_EXCL)
+        guard rename(temporary, path) == 0 else {
+            let failure = errno
+            unlink(temporary)
+            errno = failure
+            throw fault(path)
+        }
+        unlink(journal)
+    }
+
+    /// Adds changes to the journal. Returns its size.
+    func append(_ changes: [AccountBook.Change]) throws(Fault) -> Int {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        encoder.outputFormatting = [.sortedKeys]
+        var data = Data()
+        for change in changes {
+            guard let line = try? encoder.encode(change) else { throw Fault(message: "a change cannot be encoded") }
+            data += line
+            data.append(UInt8(ascii: "\n"))
+        }
+        return try write(data, to: journal, O_APPEND)
+    }
+
+    /// Returns the file's size. What was written in part is taken back.
+    @discardableResult
+    private func write(_ data: Data, to path: String, _ flag: Int32) throws(Fault) -> Int {
+        try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flag, 0o600)
+        guard file >= 0 else { throw fault(path) }
+        defer { close(file) }
+        let before = lseek(file, 0, SEEK_END)
         let isWritten = data.withUnsafeBytes { bytes in
             var offset = 0
             while offset < bytes.count {
@@ -50,14 +104,11 @@ struct AccountFile: Sendable {
             }
             return fsync(file) == 0
         }
+        if isWritten { return Int(before) + data.count }
         let error = errno
-        close(file)
-        guard isWritten, rename(temporary, path) == 0 else {
-            let failure = isWritten ? errno : error
-            unlink(temporary)
-            errno = failure
-            throw fault(path)
-        }
+        ftruncate(file, before)
+        errno = error
+        throw fault(path)
     }
 
     private func fault(_ path: String) -> Fault {

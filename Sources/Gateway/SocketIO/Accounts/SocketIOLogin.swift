@@ -39,18 +39,20 @@ final class SocketIOLogin: Sendable {
 
     /// Who has the `auth_token`; nil: nobody.
     ///
-    /// In mode `token` it is the name, a dot and the token of the server, so that the token's expiry holds and nothing
+    /// In mode `token` the `auth_token` is the name, a dot and the token of the server, so that the token's expiry holds and nothing
     /// has to be kept.
     func identity(ofToken token: String) async -> SocketIOIdentity? {
         guard needsTokens else {
-            return accounts.book.owner(ofToken: token).map { SocketIOIdentity(user: $0) }
+            guard let name = accounts.book.owner(ofToken: token) else { return nil }
+            accounts.seen(name)
+            return SocketIOIdentity(user: name)
         }
         guard let dot = token.firstIndex(of: ".") else { return nil }
         let (name, jwt) = (String(token[..<dot]), String(token[token.index(after: dot)...]))
         guard AccountBook.isName(name), !SocketIORooms.isRoom(name), let claims = joins.claims(of: jwt),
             claims.name == nil || claims.name == name
         else { return nil }
-        return SocketIOIdentity(user: name, token: jwt, rooms: claims.room)
+        return SocketIOIdentity(name: name, token: jwt, claims: claims)
     }
 }
 

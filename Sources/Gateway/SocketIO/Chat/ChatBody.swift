@@ -20,8 +20,9 @@ enum ChatBody {
         of kind: ChatEnvelope.Kind, from given: [String: JSONValue], _ file: BinaryMessage?
     ) -> [String: JSONValue] {
         var members: [String: JSONValue] = ["type": .string(kind.rawValue)]
+        // The apps' screens read a text without asking whether it is there.
         func keepText(_ key: String) {
-            if case .string? = given[key] { members[key] = given[key] }
+            if case .string(let text)? = given[key] { members[key] = .string(text) } else { members[key] = "" }
         }
         switch kind {
         case .text: keepText("msg")

@@ -48,6 +48,16 @@ struct ChatEnvelope: Sendable, Equatable {
         else { return nil }
     }
 
+    /// What the acknowledgement names of a message that is not passed on, whatever it is.
+    init(declined argument: JSONValue, from user: String) {
+        let texts = [argument["to_user"], argument["bodies"]?["type"]].map { value -> String in
+            if case .string(let text)? = value, text.utf8.count <= 256 { text } else { "" }
+        }
+        (from, to, kind, file) = (user, texts[0], Kind(rawValue: texts[1]) ?? .text, nil)
+        members = ChatEnvelope.members(user, to)
+        bodies = ["type": .string(kind.rawValue)]
+    }
+
     /// A message of the server's own, from a room.
     init(from user: String, to other: String, text: String) {
         (from, to, kind, file) = (user, other, .text, nil)

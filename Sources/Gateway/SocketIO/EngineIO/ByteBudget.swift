@@ -52,6 +52,8 @@ final class ByteBudget: Sendable {
         return isTaken ? Share(self, bytes, address) : nil
     }
 
+    /// Bytes that are free.
+    var free: Int { state.withLock { limit - $0.used } }
     /// Bytes of all shares.
     var used: Int { state.withLock { $0.used } }
 }

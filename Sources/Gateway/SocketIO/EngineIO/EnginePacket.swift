@@ -1,3 +1,4 @@
+import Basics
 import FoundationEssentials
 import NIOCore
 
@@ -13,6 +14,8 @@ struct EnginePacket: Sendable, Equatable {
     enum Content: Sendable, Equatable {
         case text(String)
         case binary(BinaryMessage)
+        /// A text on its way to clients.
+        case shared(SharedText)
     }
 
     var kind: Kind
@@ -27,6 +30,12 @@ struct EnginePacket: Sendable, Equatable {
     init(_ attachment: BinaryMessage) {
         kind = .message
         content = .binary(attachment)
+    }
+
+    /// A message that waits for its receivers.
+    init(_ text: SharedText) {
+        kind = .message
+        content = .shared(text)
     }
 
     /// The packet in a text frame.
@@ -51,8 +60,51 @@ struct EnginePacket: Sendable, Equatable {
         switch content {
         case .text(let text): text.utf8.count + 1
         case .binary(let attachment): attachment.frame.readableBytes
+        case .shared(let text): text.frame.readableBytes
         }
     }
+
+    /// As a frame of a WebSocket.
+    var frame: ByteBuffer {
+        switch content {
+        case .text(let text): ByteBuffer(string: EnginePacket.text(kind, text))
+        case .binary(let attachment): attachment.frame
+        case .shared(let text): text.frame
+        }
+    }
+
+    /// The place in the server's budget that the packet holds.
+    var share: ByteBudget.Share? {
+        switch content {
+        case .text: nil
+        case .binary(let attachment): attachment.share
+        case .shared(let text): text.share
+        }
+    }
+}
+
+/// The text of a message, encoded once for all its receivers, with the kind in front.
+struct SharedText: Sendable, Equatable {
+    let frame: ByteBuffer
+    /// Holds the text's place in the server's budget until the last receiver has it.
+    let share: ByteBudget.Share
+
+    /// nil where the budget has no place for the text.
+    ///
+    /// - Parameter address: of the client that caused it.
+    init?(_ text: String, _ budget: ByteBudget, for address: IPAddress?) {
+        guard let share = budget.take(text.utf8.count + 1, for: address) else { return nil }
+        var frame = ByteBuffer()
+        frame.reserveCapacity(text.utf8.count + 1)
+        frame.writeString(EnginePacket.text(.message, ""))
+        frame.writeString(text)
+        (self.frame, self.share) = (frame, share)
+    }
+
+    /// Without the kind.
+    var text: String { String(decoding: frame.readableBytesView.dropFirst(), as: UTF8.self) }
+
+    static func == (one: SharedText, other: SharedText) -> Bool { one.frame == other.frame }
 }
 
 /// The bytes of a binary message, shared by all its receivers, with the byte in front that a WebSocket frame of

@@ -107,41 +107,11 @@ enum EnginePayload {
 
     /// The payload of text, for clients that ask for it (`b64=1`).
     static func encode(text packets: [EnginePacket]) -> [UInt8] {
-        var body: [UInt8] = []
-        for packet in packets {
-            switch packet.content {
-            case .text(let text):
-                let packet = EnginePacket.text(packet.kind, text)
-                body += "\(packet.utf16.count):\(packet)".utf8
-            case .binary(let attachment):
-                let base64 = Data(attachment.frame.readableBytesView.dropFirst()).base64EncodedData()
-                body += "\(base64.count + 2):b\(packet.kind.rawValue)".utf8
-                body += base64
-            }
-        }
-        return body
+        EnginePieces(packets, isText: true).reduce(into: []) { $0 += $1.readableBytesView }
     }
 
     /// The payload of octets, for all others.
     static func encode(octets packets: [EnginePacket]) -> ByteBuffer {
-        var body = ByteBuffer()
-        for packet in packets {
-            switch packet.content {
-            case .text(let text):
-                let packet = EnginePacket.text(packet.kind, text)
-                body.writeInteger(0 as UInt8)
-                writeLength(packet.utf8.count, to: &body)
-                body.writeString(packet)
-            case .binary(let attachment):
-                body.writeInteger(1 as UInt8)
-                writeLength(attachment.frame.readableBytes, to: &body)
-                body.writeImmutableBuffer(attachment.frame)
-            }
-        }
-        return body
-    }
-
-    private static func writeLength(_ length: Int, to body: inout ByteBuffer) {
-        body.writeBytes("\(length)".utf8.map { $0 - UInt8(ascii: "0") } + [0xFF])
+        EnginePieces(packets, isText: false).reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
     }
 }

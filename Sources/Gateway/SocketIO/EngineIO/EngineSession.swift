@@ -46,6 +46,10 @@ struct EngineSession: Sendable {
     /// The most packets that wait for a client, and their bytes.
     static let maxPackets = 256
     static let maxBytes = 24 << 20
+    /// The most bytes of a ping's text, which the answer repeats. Clients send none, and `probe` in a probe.
+    static let maxPingBytes = 64
+    /// The most answers to pings that wait: a client pings once in 25 s, and polls in between.
+    static let maxPongs = 4
 
     private enum Transport: Sendable, Equatable {
         case polling(held: Held?)
@@ -121,7 +125,7 @@ struct EngineSession: Sendable {
         guard probe?.socket == socket else { return [] }
         lastHeard = now
         switch packet.kind {
-        case .ping:
+        case .ping where packet.text.utf8.count <= EngineSession.maxPingBytes:
             probe?.isAnswered = true
             var actions = [Action.send(EnginePacket(.pong, packet.text), socket)]
             // The client waits for its GET before it moves.
@@ -153,11 +157,17 @@ struct EngineSession: Sendable {
     private mutating func received(_ packet: EnginePacket, at now: Instant) -> [Action] {
         lastHeard = now
         switch packet.kind {
-        case .ping: return send([EnginePacket(.pong, packet.text)])
+        case .ping: return pong(packet.text)
         case .message: return [.deliver(packet.content)]
         case .close: return end(.closed)
         case .open, .pong, .upgrade, .noop: return []
         }
+    }
+
+    private mutating func pong(_ text: String) -> [Action] {
+        guard text.utf8.count <= EngineSession.maxPingBytes else { return end(.malformed) }
+        let waiting = queue.reduce(0) { $0 + ($1.kind == .pong ? 1 : 0) }
+        return waiting < EngineSession.maxPongs ? send([EnginePacket(.pong, text)]) : []
     }
 
     /// Sends packets together, or queues them for the next poll. A client that leaves too much waiting loses its

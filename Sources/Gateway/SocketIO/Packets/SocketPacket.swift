@@ -29,28 +29,59 @@ struct SocketPacket: Sendable, Equatable {
     /// Chat messages of the iOS client nest three objects in the event's list.
     private static let limits = JSONOutline.Limits(depth: 12, values: 1000)
 
+    /// What is in front of a packet's JSON, and the name of an event, which cost next to nothing to read.
+    struct Head: Sendable, Equatable {
+        var kind: Kind
+        /// The number of binary messages that follow.
+        var attachments = 0
+        var namespace = "/"
+        /// The number that the answer to the event repeats.
+        var id: Int?
+        /// The name of an event as it stands in the text, where it is short.
+        var name: String?
+
+        /// The most bytes of `name`: an event of the apps has less.
+        private static let longestName = 32
+
+        /// - Throws: for a text that is no packet, or beyond the limits.
+        init(parsing text: String) throws(SocketFault) {
+            var rest = text.utf8[...]
+            try self.init(&rest)
+            guard rest.starts(with: "[\"".utf8) else { return }
+            let text = rest.dropFirst(2).prefix(Head.longestName)
+            name = text.firstIndex(of: UInt8(ascii: "\"")).map { String(Substring(text[..<$0])) }
+        }
+
+        fileprivate init(_ rest: inout Substring.UTF8View) throws(SocketFault) {
+            guard rest.count <= SocketPacket.maxBytes else { throw .tooLarge }
+            guard let first = rest.popFirst(), let kind = Kind(rawValue: first &- UInt8(ascii: "0")) else {
+                throw .malformed
+            }
+            self.kind = kind
+            if kind == .binaryEvent || kind == .binaryAck {
+                guard let count = SocketPacket.number(&rest), rest.popFirst() == UInt8(ascii: "-") else {
+                    throw .malformed
+                }
+                guard count <= SocketPacket.maxAttachments else { throw .tooManyAttachments }
+                attachments = count
+            }
+            if rest.first == UInt8(ascii: "/") {
+                let name = rest.prefix { $0 != UInt8(ascii: ",") }
+                namespace = String(Substring(name))
+                rest = rest.dropFirst(name.count + 1)
+            }
+            if let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
+                guard let number = SocketPacket.number(&rest) else { throw .malformed }
+                id = number
+            }
+        }
+    }
+
     /// - Throws: for a text that is no packet, or beyond the limits.
     init(parsing text: String) throws(SocketFault) {
         var rest = text.utf8[...]
-        guard rest.count <= SocketPacket.maxBytes else { throw .tooLarge }
-        guard let first = rest.popFirst(), let kind = Kind(rawValue: first &- UInt8(ascii: "0")) else {
-            throw .malformed
-        }
-        self.kind = kind
-        if kind == .binaryEvent || kind == .binaryAck {
-            guard let count = SocketPacket.number(&rest), rest.popFirst() == UInt8(ascii: "-") else { throw .malformed }
-            guard count <= SocketPacket.maxAttachments else { throw .tooManyAttachments }
-            attachments = count
-        }
-        if rest.first == UInt8(ascii: "/") {
-            let name = rest.prefix { $0 != UInt8(ascii: ",") }
-            namespace = String(Substring(name))
-            rest = rest.dropFirst(name.count + 1)
-        }
-        if let first = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) {
-            guard let number = SocketPacket.number(&rest) else { throw .malformed }
-            id = number
-        }
+        let head = try Head(&rest)
+        (kind, attachments, namespace, id) = (head.kind, head.attachments, head.namespace, head.id)
         guard !rest.isEmpty else { return }
         do {
             try JSONOutline.check(rest, SocketPacket.limits)
@@ -94,4 +125,6 @@ enum SocketFault: Error, Equatable, Sendable {
     case tooManyAttachments
     /// A binary message that no event announced, or text where attachments are missing.
     case unexpected
+    /// Far more packets than a client sends.
+    case tooFast
 }

@@ -20,8 +20,6 @@ final class SocketIOClient: Sendable {
         /// What the client wrote to a room before its call there, which may be the room's PIN.
         var pin: (room: String, text: String)?
         var allowance: SocketIOAllowance
-        /// The number of the last event that the client was asked to acknowledge.
-        var ack = 0
         fileprivate var polls: [EngineSession.Poll: CheckedContinuation<[EnginePacket]?, Never>] = [:]
         fileprivate var sockets: [EngineSession.Socket: WebSocketConnection] = [:]
         fileprivate var count = 0
@@ -81,12 +79,11 @@ final class SocketIOClient: Sendable {
 
     private static func send(_ packet: EnginePacket, _ socket: EngineSession.Socket, _ state: inout State) {
         guard let connection = state.sockets[socket] else { return }
-        switch packet.content {
-        case .text(let text):
-            connection.send(ByteBuffer(string: EnginePacket.text(packet.kind, text)))
-        case .binary(let attachment):
-            if let share = attachment.share { state.shares.append(share) }
-            connection.send(binary: attachment.frame)
+        if let share = packet.share { state.shares.append(share) }
+        if case .binary = packet.content {
+            connection.send(binary: packet.frame)
+        } else {
+            connection.send(packet.frame)
         }
     }
 
@@ -132,47 +129,9 @@ final class SocketIOClient: Sendable {
     }
 }
 
-/// Who a client is.
-struct SocketIOIdentity: Sendable, Equatable {
-    var user: String
-    /// The server's token (`auth.mode: token`) with which the client logged in; nil in mode `open`.
-    var token: String?
-    /// The rooms that the token opens: `*` is every one. nil in mode `open`.
-    var rooms: String?
-
-    func covers(room: String) -> Bool { rooms == nil || rooms == "*" || rooms == room }
-}
-
-/// The events that one session may send.
-struct SocketIOAllowance: Sendable {
-    /// Events a second, and at once: the candidates of a call come in a burst.
-    private static let (eventRate, eventBurst) = (20.0, 200.0)
-    /// Bytes of attachments a second, and at once: four pictures of the largest size.
-    private static let (byteRate, byteBurst) = (1_048_576.0, 33_554_432.0)
-    /// Calls a second, and at once: each makes others ring.
-    private static let (ringRate, ringBurst) = (0.5, 5.0)
-    /// Events beyond the rate are ignored, and a session that sends this many of them ends.
-    private static let maxIgnored = 500
-
-    private var events: TokenBucket
-    private var bytes: TokenBucket
-    private var rings: TokenBucket
-    private var ignored = 0
-
-    enum Verdict { case take, ignore, end }
-
-    init(at now: Instant) {
-        events = TokenBucket(rate: Self.eventRate, size: Self.eventBurst, at: now)
-        bytes = TokenBucket(rate: Self.byteRate, size: Self.byteBurst, at: now)
-        rings = TokenBucket(rate: Self.ringRate, size: Self.ringBurst, at: now)
+extension SocketIOClient.State {
+    /// The bytes that the client makes the server keep: what waits for it, and the files that it has begun to send.
+    var heldBytes: Int {
+        engine.queuedBytes + assembler.heldBytes + sockets.values.reduce(0) { $0 + $1.waitingBytes }
     }
-
-    /// - Parameter count: bytes of the event's attachments.
-    mutating func event(bytes count: Int, at now: Instant) -> Verdict {
-        if events.take(at: now), count == 0 || bytes.take(Double(count), at: now) { return .take }
-        ignored += 1
-        return ignored < Self.maxIgnored ? .ignore : .end
-    }
-
-    mutating func ring(at now: Instant) -> Bool { rings.take(at: now) }
 }

@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Cryptography
 import NIOCore
 import Threads
 
@@ -7,9 +8,13 @@ import Threads
 final class SocketIOSessions: Sendable {
     /// Sessions of all clients together, and of one address: an office behind one address.
     static let (maxSessions, maxPerAddress) = (4096, 1024)
-    /// Bytes of pictures and recordings that wait for their ends, or for their readers: of all senders, and of those of
-    /// one address.
-    static let (maxFileBytes, maxFileBytesPerAddress) = (64 << 20, 24 << 20)
+    /// Sessions of one account: a person's devices, and sessions that have died and are not missed yet.
+    static let maxPerAccount = 16
+    /// Bytes that wait for their ends or for their readers, texts and files: of all senders, and of those of one
+    /// address. The sender of a message pays for it, once for all its receivers.
+    static let (maxWaitingBytes, maxWaitingBytesPerAddress) = (64 << 20, 24 << 20)
+    /// Bytes for which a session is ended where others have no room: a client that reads has fewer waiting.
+    static let minHeldBytes = 65_536
     /// How often sessions look at the time.
     private static let tick = Duration.milliseconds(100)
     /// Presence is not told to a client with so many waiting packets: it asks for the list when it comes back.
@@ -18,13 +23,16 @@ final class SocketIOSessions: Sendable {
     private struct State {
         var clients: [String: SocketIOClient] = [:]
         var users: [String: Set<String>] = [:]
+        var names = SocketIONames()
+        /// The number of the last event that a client was asked to acknowledge.
+        var ack = 0
         var tally = AddressTally(limit: maxSessions, perAddress: maxPerAddress)
         var ended: [EngineSession.End: Int] = [:]
         var isTicking = false
     }
 
     private let state = Guarded(State())
-    let budget = ByteBudget(maxFileBytes, perAddress: maxFileBytesPerAddress)
+    let budget = ByteBudget(maxWaitingBytes, perAddress: maxWaitingBytesPerAddress)
     private let now: @Sendable () -> Instant
 
     /// - Parameter now: an argument for tests.
@@ -37,22 +45,42 @@ final class SocketIOSessions: Sendable {
     /// - Parameter isPolling: otherwise it begins on a WebSocket, `SocketIOClient.firstSocket`.
     func open(_ identity: SocketIOIdentity, from address: IPAddress?, isPolling: Bool) -> SocketIOClient? {
         let now = now()
-        var random = SystemRandomNumberGenerator()
-        let id = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
+        let id = Base64URL.encode(randomBytes(16))
         if let refusal = state.withLock({ $0.tally.refusal(of: address) }) { makeRoom(refusal, address, at: now) }
+        makeRoom(of: identity.account)
         let engine = isPolling ? EngineSession(at: now) : EngineSession(on: SocketIOClient.firstSocket, at: now)
-        let client = SocketIOClient(
-            id: id, identity: identity, address: address, engine: engine, budget: budget, at: now)
-        let isFirst: Bool? = state.withLock { state in
+        let opened: (client: SocketIOClient, isFirst: Bool)? = state.withLock { state in
             guard state.tally.add(address) == nil else { return nil }
+            let client = SocketIOClient(
+                id: id, identity: state.names.enter(identity, at: now), address: address, engine: engine,
+                budget: budget, at: now)
             state.clients[id] = client
             state.users[client.user, default: []].insert(id)
-            return state.users[client.user]?.count == 1
+            return (client, state.users[client.user]?.count == 1)
         }
-        guard let isFirst else { return nil }
-        if isFirst { announce("onLine", client) }
+        guard let opened else { return nil }
+        if opened.isFirst { announce("onLine", opened.client) }
         startTicking()
-        return client
+        return opened.client
+    }
+
+    /// Ends the session of an account that has been silent for the longest time, where it has as many as it may. One
+    /// that is in a call ends only if all are.
+    private func makeRoom(of account: String) {
+        let own = state.withLock { $0.clients.values.filter { $0.identity.account == account } }
+        guard own.count >= Self.maxPerAccount else { return }
+        let known = own.map { client in client.read { (client, $0.call.isInside, $0.engine.lastHeard) } }
+        let oldest = known.min { ($0.1 ? 1 : 0, $0.2) < ($1.1 ? 1 : 0, $1.2) }
+        if let oldest { step(oldest.0) { $0.end(.evicted) } }
+    }
+
+    /// Ends the sessions for which most bytes wait, until there is room for so many.
+    func makeRoom(for bytes: Int) {
+        guard budget.free < bytes else { return }
+        let clients = state.withLock { Array($0.clients.values) }
+        let held = clients.map { client in (client, client.read { $0.heldBytes }) }
+            .filter { $0.1 >= Self.minHeldBytes }.sorted { $0.1 > $1.1 }
+        for (client, _) in held where budget.free < bytes { end(client, .tooSlow) }
     }
 
     /// Ends the session that has been silent for the longest time among those without a connection.
@@ -93,6 +121,7 @@ final class SocketIOSessions: Sendable {
             state.tally.remove(client.address)
             state.ended[reason, default: 0] += 1
             state.users[client.user]?.remove(client.id)
+            state.names.leave(client.identity, at: now())
             guard state.users[client.user]?.isEmpty == true else { return false }
             state.users[client.user] = nil
             return true
@@ -125,35 +154,75 @@ final class SocketIOSessions: Sendable {
         }
     }
 
-    /// The sessions of an address.
-    func clients(at address: IPAddress?) -> [SocketIOClient] {
-        let prefix = address?.clientPrefix
-        return state.withLock { $0.clients.values.filter { $0.address?.clientPrefix == prefix } }
+    /// Whether an account has a session.
+    func isOnline(_ account: String) -> Bool {
+        state.withLock { $0.clients.values.contains { $0.identity.account == account } }
     }
 
     private func announce(_ event: String, _ subject: SocketIOClient) {
         let packet = SocketPacket(.event, data: [.string(event), ["user": .string(subject.user)]])
-        let text = EnginePacket(.message, packet.text)
+        // Clients ask for the list when they come back, so that presence may be lost where there is no room.
+        guard let packets = packets(packet, [], for: subject.address, makesRoom: false) else { return }
         for client in state.withLock({ Array($0.clients.values) }) where client.user != subject.user {
             step(client) { engine in
-                engine.queuedPackets < SocketIOSessions.maxPresenceBehind ? engine.send([text]) : []
+                engine.queuedPackets < SocketIOSessions.maxPresenceBehind ? engine.send(packets) : []
             }
         }
     }
 
     // MARK: Sending
 
-    /// Sends an event.
+    /// A packet with its attachments, encoded once for all who get it; nil where there is no room.
+    ///
+    /// - Parameters:
+    ///   - address: of the client that caused it.
+    ///   - makesRoom: whether other sessions may end for it; not for the word that one has ended.
+    private func packets(
+        _ packet: SocketPacket, _ attachments: [BinaryMessage], for address: IPAddress?, makesRoom: Bool = true
+    ) -> [EnginePacket]? {
+        let text = packet.text
+        if makesRoom { makeRoom(for: text.utf8.count + 1) }
+        guard let shared = SharedText(text, budget, for: address) else { return nil }
+        return [EnginePacket(shared)] + attachments.map { EnginePacket($0) }
+    }
+
+    /// The number of an event that clients acknowledge. Each client's are different, which is all that counts.
+    func nextAck() -> Int {
+        state.withLock { state in
+            state.ack += 1
+            return state.ack
+        }
+    }
+
+    private static func event(
+        _ event: String, _ argument: JSONValue, _ attachments: [BinaryMessage], ack: Int?
+    ) -> SocketPacket {
+        SocketPacket(
+            attachments.isEmpty ? .event : .binaryEvent, id: ack, data: [.string(event), argument],
+            attachments: attachments.count)
+    }
+
+    /// Sends an event to a client, which causes it.
     ///
     /// - Parameter ack: the number that the client's answer repeats; nil asks for none.
     func emit(
         _ event: String, _ argument: JSONValue, _ attachments: [BinaryMessage] = [], ack: Int? = nil,
         to client: SocketIOClient
     ) {
-        let packet = SocketPacket(
-            attachments.isEmpty ? .event : .binaryEvent, id: ack, data: [.string(event), argument],
-            attachments: attachments.count)
-        send(packet, attachments, to: client)
+        send(Self.event(event, argument, attachments, ack: ack), attachments, to: client)
+    }
+
+    /// Sends an event of a client to others, who acknowledge it. Returns false where too many bytes of the sender's
+    /// wait for their readers: then nobody gets it.
+    func emit(
+        _ event: String, _ argument: JSONValue, _ attachments: [BinaryMessage] = [], of sender: SocketIOClient,
+        to receivers: [SocketIOClient]
+    ) -> Bool {
+        if receivers.isEmpty { return true }
+        let packet = Self.event(event, argument, attachments, ack: nextAck())
+        guard let packets = packets(packet, attachments, for: sender.address) else { return false }
+        for receiver in receivers { step(receiver) { $0.send(packets) } }
+        return true
     }
 
     func acknowledge(_ id: Int?, _ argument: JSONValue, to client: SocketIOClient) {
@@ -161,8 +230,10 @@ final class SocketIOSessions: Sendable {
         send(SocketPacket(.ack, id: id, data: [argument]), [], to: client)
     }
 
+    /// Sends what the client causes itself. Where that has no room, its address leaves too much unread: the session
+    /// ends, since its client would miss something.
     func send(_ packet: SocketPacket, _ attachments: [BinaryMessage], to client: SocketIOClient) {
-        let packets = [EnginePacket(.message, packet.text)] + attachments.map { EnginePacket($0) }
+        guard let packets = packets(packet, attachments, for: client.address) else { return end(client, .tooSlow) }
         step(client) { $0.send(packets) }
     }
 
@@ -215,7 +286,8 @@ final class SocketIOSessions: Sendable {
             MetricSample("tessera_socketio_sessions", "Sessions of Socket.IO clients.", .gauge, Double(clients)),
             MetricSample("tessera_socketio_users", "Users with a Socket.IO session.", .gauge, Double(users)),
             MetricSample(
-                "tessera_socketio_file_bytes", "Bytes of pictures that are being received or wait for their readers.",
+                "tessera_socketio_file_bytes",
+                "Bytes of texts and files that are being received or wait for their readers.",
                 .gauge, Double(budget.used)),
         ]
             + EngineSession.End.allCases.map { end in

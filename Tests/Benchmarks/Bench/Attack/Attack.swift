@@ -10,6 +10,8 @@ struct Attack: Sendable {
         var descriptors: Int?
         /// The secret of the tokens that joins need.
         var secret: String?
+        /// Other settings: environment variables `TESSERA_…`.
+        var settings: [String: String] = [:]
 
         static let shipped = Shape()
     }

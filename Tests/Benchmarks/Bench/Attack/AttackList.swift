@@ -5,5 +5,5 @@ enum AttackList {
     static let all: [Attack] =
         [nothing] + RTCPAttacks.all + SDPAttacks.all + PayloadAttacks.all + DecodeAttacks.all + SCTPAttacks.all
         + FloodAttacks.all + PathAttacks.all
-        + HTTPAttacks.all + EndpointAttacks.all + RoomAttacks.all
+        + HTTPAttacks.all + EndpointAttacks.all + RoomAttacks.all + ShareAttacks.all
 }

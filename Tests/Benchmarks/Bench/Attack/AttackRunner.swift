@@ -112,7 +112,9 @@ final class AttackRunner {
         servers += 1
         let server = try ServerProcess(
             program: program, directory: "\(scratch)/\(servers)", arguments: ["--log-level", "warning"],
-            settings: shape.secret.map { ["TESSERA_AUTH_MODE": "token", "TESSERA_AUTH_SECRET": $0] } ?? [:],
+            settings: shape.settings.merging(
+                shape.secret.map { ["TESSERA_AUTH_MODE": "token", "TESSERA_AUTH_SECRET": $0] } ?? [:]
+            ) { $1 },
             descriptors: shape.descriptors,
             endsWithThread: true)
         // The bystanders get a high priority where the system permits it: their own delays must not look like the

@@ -19,14 +19,18 @@ final class SignalWire {
     /// The values of the seat's `joined` message.
     private(set) var id = ""
 
-    init(to server: SocketAddress, from source: IPAddress, timeout: Duration = .seconds(5)) throws(WireError) {
+    /// - Parameter headers: further ones, such as a proxy's.
+    init(
+        to server: SocketAddress, from source: IPAddress, headers: [(String, String)] = [],
+        timeout: Duration = .seconds(5)
+    ) throws(WireError) {
         socket = try StreamSocket(to: server, from: source, timeout: timeout)
         let head = HTTPWire(server: server, source: source).head(
             "GET", "/signal",
             [
                 ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
                 ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-            ])
+            ] + headers)
         try socket.send(head, timeout: timeout)
         let end = MonotonicClock.now() + timeout
         while true {
