@@ -15,7 +15,6 @@ contents is removed with its target's other products. Such a build has to run ag
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -128,7 +127,10 @@ def stale(build):
         newest = max((renewed[other] for other in below(name) & renewed.keys()), default=0)
         objects = products / f"{name}.build"
         if any(path.stat().st_mtime < newest for path in objects.rglob("*.o")):
-            shutil.rmtree(objects)
+            # The map stays: SwiftPM writes it while it plans, and where no file of the package is new or gone it does not plan again.
+            for path in files(objects):
+                if path.name != "output-file-map.json":
+                    path.unlink()
             print(name)
     record.write_text(json.dumps(contents))
 
