@@ -20,12 +20,12 @@ import Testing
     }
 
     @Test func `a body takes its place when it has come, not when it is announced`() async throws {
-        let host = await Host()
+        let host = await Host { $0.auth.adminToken = "admin" }
         // Places of as many addresses, none of which has more than one that comes would have.
         let bodies = host.endpoints.largeBodies
         var places = (0..<LargeBodies.strangers).map { bodies.take(.v4(0x0A00_0000 + UInt32($0))) }
-        let path = "/api/rooms/r/participants/p1/avatar"
-        let fields: HTTPFields = [.authorization: "Bearer p1.secret", .contentLength: "\(1 << 20)"]
+        let path = "/api/rooms/r/participants/p2/avatar"
+        let fields: HTTPFields = [.authorization: "Bearer p2.s", .contentLength: "\(1 << 20)"]
         let small = try await host.ask(.put, path, fields, body: "12345", from: "203.0.113.9")
         #expect(small.status == 204, "it announces 1 MiB and brings five bytes")
         let text = String(repeating: " ", count: LargeBodies.freeBytes + 1)
