@@ -23,7 +23,7 @@ import Testing
         let host = await Host { $0.auth.adminToken = "admin" }
         // Places of as many addresses, none of which has more than one that comes would have.
         let bodies = host.endpoints.largeBodies
-        var places = (0..<LargeBodies.strangers).map { bodies.take(.v4(0x0A00_0000 + UInt32($0))) }
+        var places = (0..<LargeBodies.insiders).map { bodies.take(.v4(0x0A00_0000 + UInt32($0)), as: .inside) }
         let path = "/api/rooms/r/participants/p2/avatar"
         let fields: HTTPFields = [.authorization: "Bearer p2.s", .contentLength: "\(1 << 20)"]
         let small = try await host.ask(.put, path, fields, body: "12345", from: "203.0.113.9")

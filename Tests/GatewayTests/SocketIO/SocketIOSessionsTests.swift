@@ -53,6 +53,27 @@ import Testing
         #expect(sessions.open(SocketIOIdentity(user: "late"), from: .v4(1), isPolling: true) == nil)
     }
 
+    @Test func `five addresses that take all sessions keep no friend out, and end none`() throws {
+        let sessions = SocketIOSessions(total: 200, perAddress: 50) { [clock] in clock.withLock { $0 } }
+        func strangersCome(_ count: Int) {
+            for number in 0..<count {
+                let identity = SocketIOIdentity(user: "stranger\(number % 20)")
+                _ = sessions.open(identity, from: .v4(UInt32(number % 5)), isPolling: number % 2 == 0)
+            }
+        }
+        strangersCome(1000)
+        var friends: [SocketIOClient] = []
+        for number in 0..<60 {
+            let identity = SocketIOIdentity(user: "friend\(number)")
+            friends.append(
+                try #require(sessions.open(identity, from: .v4(1000 + UInt32(number / 2)), isPolling: false)))
+            strangersCome(10)
+            pass(.milliseconds(100), sessions)
+        }
+        #expect(friends.allSatisfy { sessions.client($0.id) != nil })
+        #expect((180...200).contains(try #require(sample("tessera_socketio_sessions", sessions))))
+    }
+
     @Test func `presence is told once for each user, whatever its sessions`() throws {
         let sessions = sessions()
         let watcher = try #require(sessions.open(SocketIOIdentity(user: "watcher"), from: nil, isPolling: true))

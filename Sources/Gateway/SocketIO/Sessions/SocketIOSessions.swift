@@ -6,7 +6,7 @@ import Threads
 
 /// All sessions, and who is online.
 final class SocketIOSessions: Sendable {
-    /// Sessions of all clients together, and of one address: an office behind one address.
+    /// Sessions of all clients together, which addresses share fairly, and of one address: an office behind one address.
     static let (maxSessions, maxPerAddress) = (4096, 1024)
     /// Sessions of one account: a person's devices, and sessions that have died and are not missed yet.
     static let maxPerAccount = 16
@@ -26,39 +26,55 @@ final class SocketIOSessions: Sendable {
         var names = SocketIONames()
         /// The number of the last event that a client was asked to acknowledge.
         var ack = 0
-        var tally = AddressTally(limit: maxSessions, perAddress: maxPerAddress)
+        /// The sessions' places, by their ids. A session is idle while it has no call.
+        var places: FairShare<String>
         var ended: [EngineSession.End: Int] = [:]
         var isTicking = false
     }
 
-    private let state = Guarded(State())
+    private let state: Guarded<State>
     let budget = ByteBudget(maxWaitingBytes, perAddress: maxWaitingBytesPerAddress)
     private let now: @Sendable () -> Instant
 
-    /// - Parameter now: an argument for tests.
-    init(now: @escaping @Sendable () -> Instant = { MonotonicClock.now() }) { self.now = now }
+    /// The arguments are for tests.
+    init(
+        total: Int = maxSessions, perAddress: Int = maxPerAddress,
+        now: @escaping @Sendable () -> Instant = { MonotonicClock.now() }
+    ) {
+        state = Guarded(State(places: FairShare(total: total, perAddress: perAddress, replacesOwn: false)))
+        self.now = now
+    }
 
     // MARK: Begin and end
 
-    /// Adds a session. nil where there are too many that cannot give way.
+    /// Adds a session, for which one of an address that has more may end. nil where there are too many that cannot give
+    /// way.
     ///
     /// - Parameter isPolling: otherwise it begins on a WebSocket, `SocketIOClient.firstSocket`.
     func open(_ identity: SocketIOIdentity, from address: IPAddress?, isPolling: Bool) -> SocketIOClient? {
         let now = now()
         let id = Base64URL.encode(randomBytes(16))
-        if let refusal = state.withLock({ $0.tally.refusal(of: address) }) { makeRoom(refusal, address, at: now) }
+        if let address, state.withLock({ $0.places.count(of: address) >= $0.places.perAddress }) {
+            makeRoom(at: address)
+        }
         makeRoom(of: identity.account)
         let engine = isPolling ? EngineSession(at: now) : EngineSession(on: SocketIOClient.firstSocket, at: now)
-        let opened: (client: SocketIOClient, isFirst: Bool)? = state.withLock { state in
-            guard state.tally.add(address) == nil else { return nil }
+        let opened: (client: SocketIOClient, isFirst: Bool, displaced: SocketIOClient?)? = state.withLock { state in
+            var displaced: SocketIOClient?
+            switch state.places.claim(id, from: address, at: now) {
+            case .taken: break
+            case .displaced(let other): displaced = state.clients[other]
+            case .refused: return nil
+            }
             let client = SocketIOClient(
                 id: id, identity: state.names.enter(identity, at: now), address: address, engine: engine,
                 budget: budget, at: now)
             state.clients[id] = client
             state.users[client.user, default: []].insert(id)
-            return (client, state.users[client.user]?.count == 1)
+            return (client, state.users[client.user]?.count == 1, displaced)
         }
         guard let opened else { return nil }
+        if let displaced = opened.displaced { end(displaced, .evicted) }
         if opened.isFirst { announce("onLine", opened.client) }
         startTicking()
         return opened.client
@@ -83,15 +99,15 @@ final class SocketIOSessions: Sendable {
         for (client, _) in held where budget.free < bytes { end(client, .tooSlow) }
     }
 
-    /// Ends the session that has been silent for the longest time among those without a connection.
-    private func makeRoom(_ refusal: AddressTally.Refusal, _ address: IPAddress?, at now: Instant) {
-        let clients = state.withLock { Array($0.clients.values) }.filter { client in
-            refusal == .total || client.address?.clientPrefix == address?.clientPrefix
+    /// Ends the address's session that has been silent for the longest time among those without a connection and call.
+    private func makeRoom(at address: IPAddress) {
+        let own = state.withLock { Array($0.clients.values) }.filter {
+            $0.address?.clientPrefix == address.clientPrefix
         }
-        let idle = clients.compactMap { client -> (SocketIOClient, Instant)? in
+        let idle = own.compactMap { client -> (SocketIOClient, Instant)? in
             client.read { $0.engine.isIdle && !$0.call.isInside ? $0.engine.lastHeard : nil }.map { (client, $0) }
         }
-        if let oldest = idle.min(by: { $0.1 < $1.1 })?.0 { step(oldest) { $0.end(.evicted) } }
+        if let oldest = idle.min(by: { $0.1 < $1.1 })?.0 { end(oldest, .evicted) }
     }
 
     /// The session of a request; nil: unknown, or over.
@@ -118,7 +134,7 @@ final class SocketIOSessions: Sendable {
         guard let reason = outcome.end else { return outcome.messages }
         let isLast: Bool? = state.withLock { state in
             guard state.clients.removeValue(forKey: client.id) != nil else { return nil }
-            state.tally.remove(client.address)
+            state.places.release(client.id, at: now())
             state.ended[reason, default: 0] += 1
             state.users[client.user]?.remove(client.id)
             state.names.leave(client.identity, at: now())
@@ -271,7 +287,14 @@ final class SocketIOSessions: Sendable {
 
     func timePassed(at now: Instant) {
         let tick = onTick
-        for client in state.withLock({ Array($0.clients.values) }) {
+        let clients = state.withLock { Array($0.clients.values) }
+        let isInside = clients.map { client in client.read { $0.call.isInside } }
+        state.withLock { state in
+            for (client, isInside) in zip(clients, isInside) {
+                if isInside { state.places.use(client.id) } else { state.places.rest(client.id) }
+            }
+        }
+        for client in clients {
             if client.read({ $0.engine.deadline <= now }) { step(client) { $0.timePassed(at: now) } }
             client.releaseShares()
             tick(client, now)
@@ -281,8 +304,8 @@ final class SocketIOSessions: Sendable {
     // MARK: Metrics
 
     var samples: [MetricSample] {
-        let (clients, users, ended) = state.withLock { ($0.clients.count, $0.users.count, $0.ended) }
-        return [
+        let (clients, users, ended, places) = state.withLock { ($0.clients.count, $0.users.count, $0.ended, $0.places) }
+        return places.samples("socketio_sessions") + [
             MetricSample("tessera_socketio_sessions", "Sessions of Socket.IO clients.", .gauge, Double(clients)),
             MetricSample("tessera_socketio_users", "Users with a Socket.IO session.", .gauge, Double(users)),
             MetricSample(
