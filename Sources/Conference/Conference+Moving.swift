@@ -14,7 +14,11 @@ extension Conference {
     /// What the room takes along to another server; nil where there is no such room, and for a room that has begun to
     /// move: its state is what it was before.
     package func state(of room: String, at now: Date = Date()) -> RoomState? {
-        registry[room]?.read { $0.room.movingUntil == nil ? $0.state(at: now) : nil } ?? nil
+        guard var state = registry[room]?.read({ $0.room.movingUntil == nil ? $0.state(at: now) : nil }) ?? nil else {
+            return nil
+        }
+        state.removed = registry.removals(of: room, state.meeting)
+        return state
     }
 
     /// Makes a room of the state that it had at another server, before its first join. It ends after

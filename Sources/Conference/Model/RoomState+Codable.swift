@@ -26,6 +26,8 @@ extension RoomState {
                 state.seats.removeAll { $0.role == .viewer }
             } else if !state.gone.isEmpty {
                 state.gone.removeFirst((state.gone.count + 1) / 2)
+            } else if !state.removed.isEmpty {
+                state.removed.removeFirst((state.removed.count + 1) / 2)
             } else if !state.seats.isEmpty {
                 state.seats.removeLast((state.seats.count + 1) / 2)
             } else {
@@ -103,6 +105,7 @@ extension RoomState {
         }
         seats = members.list(.seats)
         gone = members.list(.gone)
+        removed = members.list(.removed)
         chat = members.list(.chat)
         recordings = members.list(.recordings)
         streams = members.list(.streams)

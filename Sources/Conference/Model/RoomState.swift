@@ -6,7 +6,8 @@ package import FoundationEssentials
 /// Its JSON is read tolerantly: members that are unknown, missing or broken count as not there.
 package struct RoomState: Hashable, Sendable, Codable {
     enum CodingKeys: String, CodingKey {
-        case version, needs, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, chat
+        case version, needs, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, removed,
+            chat
         case recordings, streams, inputs
     }
 
@@ -37,6 +38,8 @@ package struct RoomState: Hashable, Sendable, Codable {
     package var seats: [Seat] = []
     /// The ids of participants whose tickets are void.
     package var gone: [String] = []
+    /// Who was removed from the meeting, the oldest first.
+    package var removed: [Removal] = []
     /// The oldest first.
     package var chat: [Message] = []
     /// Those that run or are paused, or wait to be gone on with.
@@ -130,6 +133,19 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var identity: String?
         /// The name of its stored avatar.
         package var avatar: String?
+    }
+
+    /// The most removals that are taken along; the oldest are forgotten.
+    package static let mostRemoved = 256
+
+    /// What a client was removed by, see `Removals`.
+    package struct Removal: Hashable, Sendable, Codable {
+        package var identity: String?
+        package var address: String?
+        /// See `JoinClient.Device`.
+        package var device: [String]?
+        package var isRefused: Bool?
+        package var comesBack: Bool?
     }
 
     package struct Message: Hashable, Sendable, Codable {

@@ -46,6 +46,19 @@ struct Removals: Sendable {
         add(Entry(client: client, room: room, meeting: nil, until: now + Self.stay))
     }
 
+    /// Who was removed from a meeting, the oldest first, as it goes along to another server.
+    func state(of room: String, _ meeting: String) -> [RoomState.Removal] {
+        entries.filter { $0.room == room && $0.meeting == meeting }.suffix(RoomState.mostRemoved)
+            .map { RoomState.Removal($0.client) }
+    }
+
+    /// A meeting goes on that was at another server.
+    mutating func restore(_ state: RoomState, at now: Instant) {
+        for removal in state.removed.suffix(RoomState.mostRemoved) {
+            remove(JoinClient(removal), from: state.room, state.meeting, at: now)
+        }
+    }
+
     private mutating func add(_ entry: Entry) {
         entries.removeAll { $0.room == entry.room && $0.client == entry.client && $0.meeting == entry.meeting }
         entries.append(entry)
@@ -89,5 +102,21 @@ struct Removals: Sendable {
             if let device = client.device, entry.client.device?.matches(device) == true { return true }
             return Self.isSame(entry.client, client)
         }
+    }
+}
+
+extension RoomState.Removal {
+    fileprivate init(_ client: JoinClient) {
+        (identity, address) = (client.identity, client.address?.description)
+        guard let known = client.device else { return }
+        (device, isRefused, comesBack) = (known.keys.sorted(), known.isRefused, known.comesBack)
+    }
+}
+
+extension JoinClient {
+    fileprivate init(_ removal: RoomState.Removal) {
+        self.init(address: removal.address.flatMap { IPAddress($0) }, identity: removal.identity)
+        guard let keys = removal.device else { return }
+        device = Device(Set(keys), isRefused: removal.isRefused ?? false, comesBack: removal.comesBack ?? false)
     }
 }

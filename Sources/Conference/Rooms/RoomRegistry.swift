@@ -139,6 +139,14 @@ final class RoomRegistry: Sendable {
         }
     }
 
+    /// Who was removed from a meeting, as it goes along to another server.
+    func removals(of room: String, _ meeting: String) -> [RoomState.Removal] {
+        state.withLock { $0.removals.state(of: room, meeting) }
+    }
+
+    /// A meeting goes on that was at another server.
+    func restoreRemovals(_ room: RoomState, at now: Instant) { state.withLock { $0.removals.restore(room, at: now) } }
+
     /// A moderator lets a client in.
     func liftRemovals(of client: JoinClient, in room: String) { state.withLock { $0.removals.lift(client, in: room) } }
 

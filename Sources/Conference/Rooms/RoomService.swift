@@ -100,7 +100,10 @@ final class RoomService: Sendable {
                 RoomSlot(known, room: room, engine: makeEngine(of: room), worth: worth), client: .administrator,
                 watch: watch)
         }
-        if made.isNew { watch.changed(id) }
+        if made.isNew {
+            if worth != .settings { registry.restoreRemovals(state, at: now) }
+            watch.changed(id)
+        }
         return made.isNew
     }
 

@@ -23,6 +23,10 @@ struct RoomStateTests {
         (seat.audioMuted, seat.pinOrder, seat.volume, seat.unrecordedBy) = (true, 3, 0.5, ["host"])
         state.seats = [seat, RoomState.Seat(id: "b", name: "Bob", role: .viewer)]
         state.gone = ["troll"]
+        state.removed = [
+            RoomState.Removal(address: "192.0.2.7", device: ["tcp 7"], isRefused: true),
+            RoomState.Removal(identity: "eve"),
+        ]
         state.chat = [RoomState.Message(id: "m", from: "a", name: "Ann", text: "hello", at: now - 5)]
         state.recordings = [RoomState.Recording(series: "first", part: 2, view: "main", startedBy: "a")]
         state.streams = [RoomState.Stream(url: "rtmp://live.example/app/key")]
@@ -44,13 +48,14 @@ struct RoomStateTests {
              "seats":[{"id":"a","name":"Ann","role":"king","volume":900,"audioMuted":"yes"},{"name":"nobody"},7,
                       {"id":"c","name":"\\u0000\\u202e","role":"viewer"}],
              "chat":[{"id":"m"},{"id":"n","from":"a","text":"hi","at":1}],"recordings":[{"series":""},{"series":"s","part":-4}],
-             "gone":["x",1],"streams":"none"}
+             "gone":["x",1],"removed":[7,{"identity":"eve"},{"address":9}],"streams":"none"}
             """
         let read = try RoomState(json: Array(text.utf8))
         #expect(read.settings.locked == true && read.settings.pin == nil)
         // A role that is not known has the fewest rights.
         #expect(read.seats.map(\.id) == ["a"] && read.seats[0].role == .viewer && read.seats[0].volume == 1)
         #expect(read.chat.map(\.id) == ["n"] && read.gone == ["x"] && read.streams.isEmpty)
+        #expect(read.removed == [RoomState.Removal(identity: "eve")])
         #expect(read.recordings == [RoomState.Recording(series: "s")])
     }
 

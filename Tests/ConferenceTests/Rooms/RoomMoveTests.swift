@@ -58,6 +58,29 @@ struct RoomMoveTests {
         conference.events.page(after: 0, limit: 1000).events.map(\.event.happening.kind.rawValue)
     }
 
+    @Test("who was removed asks at the next server too, and who was let in does not")
+    func removals() async throws {
+        try await withTwo { a, b, _ in
+            func come(_ name: String, _ address: UInt32, sub: String? = nil, at conference: Conference) throws
+                -> Participant
+            {
+                try join(conference, name) { ($0.client.address, $0.client.identity) = (.v4(address), sub) }
+            }
+            let ann = try come("Ann", 1, at: a)
+            let (bob, eve, cem) = try (come("Bob", 2, at: a), come("Eve", 3, sub: "eve", at: a), come("Cem", 4, at: a))
+            for person in [bob, eve, cem] { try ann.moderate(.remove(person.id)) }
+            var back = JoinRequest(room: "r", name: "Cem")
+            (back.isNative, back.client.address) = (true, .v4(4))
+            let wait = try a.wait(for: back) { _ in }
+            try ann.moderate(.admit(wait))
+            #expect(await eventually { a.room("r")?.waiting == 0 })
+            try carry(a, to: b)
+            #expect(throws: ConferenceError.mustWait("r")) { try come("Bob", 2, at: b) }
+            #expect(throws: ConferenceError.mustWait("r")) { try come("Eve", 9, sub: "eve", at: b) }
+            _ = try (come("Cem", 4, at: b), come("Dan", 5, at: b))
+        }
+    }
+
     @Test("everyone comes back with id, name, role, pins, mutes, views; layout, lock, PIN and chat are there before")
     func everything() async throws {
         try await withTwo { a, b, _ in
