@@ -140,6 +140,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
         _ ticket: ConnectionGate.Ticket, _ handshake: WebSocketConnection.Handshake
     ) throws -> Spoken {
         try channel.pipeline.syncOperations.addHandlers([
+            MaskCheck(),
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
                 maxAccumulatedFrameSize: endpoint.maxMessageBytes),

@@ -247,11 +247,6 @@ final class WebSocketConnection: Sendable {
         defer { end() }
         for try await frame in inbound {
             lastReceived.withLock { $0 = .now }
-            // RFC 6455 §5.1: a client masks. NIO lets unmasked frames pass.
-            guard frame.maskKey != nil else {
-                close(1002, "frames must be masked")
-                return await drainUntilClosed()
-            }
             let data = frame.unmaskedData
             switch frame.opcode {
             case .text:

@@ -60,10 +60,26 @@ final class WebSocketFaultHandler: ChannelInboundHandler {
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
             NIOWebSocketFrameAggregator.Error.tooManyFragments, is ConnectionGuard.AllowanceSpent:
             .messageTooLarge
-        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error: .protocolError
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is MaskCheck.Unmasked: .protocolError
         // Bytes behind the frame that could not be read.
         case ByteToMessageDecoderError.dataReceivedInErrorState(let first, _): closeCode(for: first)
         default: nil
         }
+    }
+}
+
+/// Refuses frames without a mask (RFC 6455 §5.1), which NIO lets pass.
+///
+/// Its place is in front of the aggregator: a message of several frames, as browsers send every one of more than
+/// 128 KiB, has no mask any more behind it.
+final class MaskCheck: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = WebSocketFrame
+
+    struct Unmasked: Error {}
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard unwrapInboundIn(data).maskKey != nil else { return context.fireErrorCaught(Unmasked()) }
+        context.fireChannelRead(data)
     }
 }

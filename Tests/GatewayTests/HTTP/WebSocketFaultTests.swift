@@ -81,6 +81,7 @@ import Testing
         try channel.pipeline.syncOperations.addHandlers([
             connection, meter, WebSocketFrameEncoder(),
             ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: 262_144)),
+            MaskCheck(),
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 262_144),
             WebSocketFaultHandler { connection.isUnlimited ? "inside" : "outside" },
@@ -139,6 +140,21 @@ import Testing
         try send(frames([600_000]), to: channel)
         #expect(try sent(channel) == [0x81, 6] + Array("inside".utf8) + [0x88, 2, 0x03, 0xF1])
         _ = try? channel.finish()
+    }
+
+    @Test func `a message of several masked frames is whole, and frames without a mask end with 1002`() throws {
+        let (channel, connection) = try stranger(Meter())
+        connection.allow(bytes: nil)
+        try send(frames([65_536, 65_536, 10]), to: channel)
+        let message = try #require(try channel.readInbound(as: WebSocketFrame.self))
+        #expect(message.fin && message.unmaskedData == ByteBuffer(repeating: 120, count: 131_082))
+        for first: UInt8 in [0x81, 0x01] {
+            let (channel, _) = try stranger(Meter())
+            try send([first, 2, 120, 120], to: channel)
+            #expect(try sent(channel) == [0x88, 2, 0x03, 0xEA], "1002 is 0x03EA")
+            #expect(try channel.readInbound(as: WebSocketFrame.self) == nil)
+            _ = try? channel.finish()
+        }
     }
 
     @Test func `messages within the limit pass`() throws {
