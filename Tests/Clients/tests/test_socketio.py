@@ -11,6 +11,7 @@ import pytest
 import requests
 import websocket
 
+from support.browser import Chromium
 from support.socketio_client import Raw, SocketIOPeer, account, length, post_form
 
 # A JPEG by its first bytes, and a megabyte of anything.
@@ -188,6 +189,37 @@ def test_two_people_chat(server, transports):
             await alice.close()
             await bobby.close()
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_a_browser_s_picture_of_a_megabyte(server):
+    """By a WebSocket, which browsers send as a message of several frames."""
+    token, other = account(server, "alice"), Raw(server, account(server, "bobby")).connect()
+    header = json.dumps(["chat", {"to_user": "bobby", "bodies": {
+        "type": "img", "fileName": "a.png", "size": {"width": 9, "height": 9}, "fileData": {"_placeholder": True, "num": 0}}}])
+
+    async def run():
+        page = Chromium()
+        try:
+            await page.start(server.url)
+            answer = await page.evaluate("""new Promise((done, failed) => {
+                const socket = new WebSocket(location.origin.replace("http", "ws") + "/socket.io/?EIO=3&transport=websocket&auth_token=TOKEN")
+                socket.onclose = event => failed(new Error("ended with " + event.code))
+                socket.onmessage = ({ data }) => {
+                    if (data === "40") {
+                        const file = new Uint8Array(1 + (1 << 20)).map((_, index) => index)
+                        file.set([4, 137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 9, 0, 0, 0, 9, 8, 2, 0, 0, 0])
+                        socket.send("451-7" + HEADER)
+                        socket.send(file)
+                    } else if (data.startsWith("437")) done(data.slice(3))
+                }
+            })""".replace("TOKEN", token).replace("HEADER", json.dumps(header)))
+        finally:
+            await page.close()
+        stored = json.loads(answer)[0]["bodies"]
+        status, _, data = server.get("/" + stored["fileRemotePath"])
+        assert status == 200 and len(data) == 1 << 20
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert other.wait("451-")
 
 
 def test_the_older_python_client(server):
