@@ -5,8 +5,9 @@ import Recording
 
 struct RecordingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recording", abstract: "Checks recordings, and closes those that a crash left open.",
-        subcommands: [Check.self, Repair.self])
+        commandName: "recording",
+        abstract: "Checks recordings, closes those that a crash left open, and joins those of one meeting.",
+        subcommands: [Check.self, Repair.self, Join.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -57,6 +58,49 @@ struct RecordingCommand: ParsableCommand {
                 }
             }
             if isFaulty { throw ExitCode(1) }
+        }
+    }
+}
+
+extension RecordingCommand {
+    struct Join: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Makes one MP4 of the recordings of a meeting that went on at other nodes, without encoding again.",
+            discussion: """
+                The recordings' files, those with .json among them, are in one directory. Between two recordings the last \
+                picture stays; where they overlap, the later one counts.
+                """)
+
+        @Argument(help: "The id of the first recording: the member `series` of the others.") var series: String
+        @Option(name: .shortAndLong, help: ArgumentHelp("Where the files are.", valueName: "directory"))
+        var directory = "."
+        @Option(
+            name: .shortAndLong,
+            help: ArgumentHelp("The file for the result; without it, SERIES-joined.mp4.", valueName: "file"))
+        var output: String?
+        @Option(
+            help: ArgumentHelp(
+                "The longest time between two recordings that the result shows.", valueName: "seconds"))
+        var gap = RecordingJoin.longestGap
+        @Flag(help: "Join what is there where a recording is missing.") var incomplete = false
+
+        func validate() throws {
+            guard (0...RecordingJoin.longestGap).contains(gap) else {
+                throw ValidationError("--gap is from 0 to \(Int(RecordingJoin.longestGap)) seconds")
+            }
+        }
+
+        func run() throws {
+            let output = output ?? series + "-joined.mp4"
+            do {
+                let summary = try RecordingJoin.join(
+                    series, in: directory, output: output, gap: gap, isIncomplete: incomplete)
+                print("\(output): \(seconds(summary.duration)), \(summary.bytes) bytes")
+            } catch {
+                printError("\(error)")
+                throw ExitCode(1)
+            }
         }
     }
 }

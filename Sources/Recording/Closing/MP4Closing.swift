@@ -42,11 +42,20 @@ enum MP4Closing {
         guard held >= 0 else { throw .unreadable(path: source, reason: String(cString: strerror(errno))) }
         defer { Glibc.close(held) }
         guard SystemFile.lock(held) else { throw .inUse(path: source) }
+        try replace(output) { temporary throws(RecordingError) in
+            try copyPackets(source, to: temporary, chapters, muxer)
+        }
+    }
+
+    /// Writes a file beside `output`, synchronises it to the disk and renames it to `output`.
+    static func replace(
+        _ output: String, by write: (_ temporary: String) throws(RecordingError) -> Void
+    ) throws(RecordingError) {
         let temporary = output + closingSuffix
         do throws(RecordingError) {
             unlink(temporary)
             Glibc.close(try FileSink.make(temporary))
-            try copyPackets(source, to: temporary, chapters, muxer)
+            try write(temporary)
             try secure(temporary)
         } catch {
             unlink(temporary)
@@ -86,69 +95,15 @@ enum MP4Closing {
         _ source: String, to target: String, _ chapters: [RecordingChapter], _ muxer: String
     ) throws(RecordingError) {
         let input = try MP4Input(path: source, format: muxer == "mp4" ? "mp4" : "matroska")
-        var output: UnsafeMutablePointer<AVFormatContext>?
-        avformat_alloc_output_context2(&output, nil, muxer, target)
-        guard let output else { throw .codec("the writer of \(muxer) files is not available") }
-        defer {
-            avio_closep(&output.pointee.pb)
-            avformat_free_context(output)
-        }
-        if muxer != "mp4" { output.pointee.avoid_negative_ts = 0 }
-        for stream in input.streams {
-            guard let copy = avformat_new_stream(output, nil),
-                avcodec_parameters_copy(copy.pointee.codecpar, stream.pointee.codecpar) >= 0
-            else { throw .codec("out of memory") }
-            // The muxer chooses any other tag itself.
-            if copy.pointee.codecpar.pointee.codec_tag != FragmentWriter.avc3 {
-                copy.pointee.codecpar.pointee.codec_tag = 0
-            }
-            copy.pointee.time_base = stream.pointee.time_base
-        }
-        add(chapters.isEmpty ? input.chapters : chapters, of: input.duration, to: output)
-        try check(avio_open(&output.pointee.pb, target, AVIO_FLAG_WRITE), target)
-        var options: OpaquePointer?
-        defer { av_dict_free(&options) }
-        av_dict_set(&options, "movflags", "faststart", 0)
-        try check(avformat_write_header(output, &options), target)
-        var count = 0
+        let output = try MP4Output(
+            target, like: input, muxer: muxer, chapters: chapters.isEmpty ? input.chapters : chapters,
+            until: input.duration)
         while let packet = input.next() {
-            guard let to = output.pointee.streams[Int(packet.pointee.stream_index)] else { continue }
-            av_packet_rescale_ts(
-                packet, input.streams[Int(packet.pointee.stream_index)].pointee.time_base, to.pointee.time_base)
-            packet.pointee.pos = -1
-            try check(av_interleaved_write_frame(output, packet), target)
-            count += 1
+            let stream = Int(packet.pointee.stream_index)
+            av_packet_rescale_ts(packet, input.streams[stream].pointee.time_base, output.timeBase(stream))
+            try output.write(packet)
         }
-        guard count > 0 else { throw .nothingRecorded(path: source) }
-        try check(av_write_trailer(output), target)
-        try check(output.pointee.pb.pointee.error, target)
-    }
-
-    /// The muxer writes them as a track and as a list.
-    private static func add(
-        _ chapters: [RecordingChapter], of duration: Double, to output: UnsafeMutablePointer<AVFormatContext>
-    ) {
-        let inside = chapters.filter { $0.at < duration }
-        guard !inside.isEmpty,
-            let list = av_calloc(inside.count, MemoryLayout<UnsafeMutablePointer<AVChapter>?>.stride)
-        else { return }
-        // The context owns the list and its chapters from here on.
-        output.pointee.chapters = list.assumingMemoryBound(to: UnsafeMutablePointer<AVChapter>?.self)
-        for (index, chapter) in inside.enumerated() {
-            guard let memory = av_mallocz(MemoryLayout<AVChapter>.size) else { return }
-            let made = memory.assumingMemoryBound(to: AVChapter.self)
-            let end = index + 1 < inside.count ? inside[index + 1].at : duration
-            made.pointee.id = Int64(index)
-            made.pointee.time_base = AVRational(num: 1, den: 1000)
-            made.pointee.start = Int64(chapter.at * 1000)
-            made.pointee.end = Int64(end * 1000)
-            av_dict_set(&made.pointee.metadata, "title", chapter.title, 0)
-            output.pointee.chapters[index] = made
-            output.pointee.nb_chapters = UInt32(index + 1)
-        }
-    }
-
-    private static func check(_ code: Int32, _ path: String) throws(RecordingError) {
-        if code < 0 { throw .system(cffmpeg_errno_from_error(code), path: path) }
+        guard output.count > 0 else { throw .nothingRecorded(path: source) }
+        try output.finish()
     }
 }

@@ -27,6 +27,8 @@ package enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable
     case tooLarge(limit: Int)
     /// Another process writes the file.
     case inUse(path: String)
+    /// Recordings cannot be put together.
+    case notJoinable(String)
     /// The catalogue is full.
     case tooMany(directory: String, count: Int)
 
@@ -72,6 +74,7 @@ package enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable
             "the recording ended after \(Self.text(limit)), the most that recording.maxLength allows: start another one to go on"
         case .tooLarge(let limit):
             "the recording ended at \(Self.text(bytes: limit)), the most that recording.maxSize allows: start another one to go on"
+        case .notJoinable(let reason): "the recordings cannot be joined: \(reason)"
         case .unknown(let id): "there is no recording \(id)"
         }
     }

@@ -15,16 +15,18 @@ struct FlashAndBeep {
     private let dark: Picture
     private let bright: Picture
 
-    init(framesPerSecond: Double = 25, speed: VideoEncoderConfiguration.Speed = .normal) throws {
+    init(
+        framesPerSecond: Double = 25, speed: VideoEncoderConfiguration.Speed = .normal, width: Int = width
+    ) throws {
         encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
-                codec: .h264, width: Self.width, height: Self.height, framesPerSecond: framesPerSecond,
+                codec: .h264, width: width, height: Self.height, framesPerSecond: framesPerSecond,
                 bitRate: .kilobits(200),
                 speed: speed,
                 keyframeInterval: .seconds(1)))
-        dark = Picture(width: Self.width, height: Self.height)
+        dark = Picture(width: width, height: Self.height)
         dark.fill(y: 16, u: 128, v: 128)
-        bright = Picture(width: Self.width, height: Self.height)
+        bright = Picture(width: width, height: Self.height)
         bright.fill(y: 235, u: 128, v: 128)
     }
 
