@@ -46,6 +46,7 @@ def cluster(tmp_path_factory):
             "this machine does not allow network namespaces, and each node of a cluster needs one")
     folder = tmp_path_factory.mktemp("tls")
     cluster = Cluster(folder)
+    cluster.unbelieved = {"n3"}
     machines = [node.machine for node in cluster.nodes.values()]
     ours, theirs = certificates(folder / "ours", *machines), certificates(folder / "theirs", *machines)
     for name, node in cluster.nodes.items():

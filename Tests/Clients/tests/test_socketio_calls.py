@@ -54,6 +54,10 @@ async def room_has(server, room, names, timeout=2):
     await eventually(check, timeout, f"people of {room}")
 
 
+async def no_one_waits(server, room):
+    return None if (await asyncio.to_thread(server.json, "GET", f"/api/rooms/{room}"))["waiting"] else "nobody"
+
+
 def run(body, seconds=90):
     asyncio.run(asyncio.wait_for(body, seconds))
 
@@ -185,8 +189,13 @@ def test_the_ends_of_a_call(tmp_path):
             await room_has(server, "demo", [])
             again = await SocketIOPeer(server, "bobby", "blue", TONES[1]).connect(bobby.token)
             await again.join_call("demo")
+            # Whoever was removed asks to be let in.
             await alice.pc.close()
-            await alice.join_call("demo")
+            joining = asyncio.ensure_future(alice.join_call("demo"))
+            await eventually(lambda: no_one_waits(server, "demo"), 5, "alice waits")
+            (wait,) = await asyncio.to_thread(server.json, "GET", "/api/rooms/demo/waiting")
+            await asyncio.to_thread(server.json, "POST", f"/api/rooms/demo/waiting/{wait['id']}", {"decision": "admit"}, 204)
+            await joining
             await room_has(server, "demo", ["alice", "bobby"])
 
             await asyncio.to_thread(server.request, "DELETE", "/api/rooms/demo")
