@@ -49,7 +49,9 @@ async def visit(page, url, delay, before=""):
     source = SLOW.replace("DELAY", str(delay)) + before
     page.script = (await page.call("Page.addScriptToEvaluateOnNewDocument", source=source))["identifier"]
     await page.call("Page.navigate", url=url)
-    await page.wait_for("document.readyState === 'complete' && document.getElementById('join') && !document.getElementById('lobby').hidden")
+    # With `join=1` the lobby may be gone before anybody looks.
+    await page.wait_for(
+        "document.readyState === 'complete' && document.getElementById('join') && ['lobby', 'call'].some(part => !document.getElementById(part).hidden)")
 
 
 def label(button):
