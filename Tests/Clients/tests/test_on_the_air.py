@@ -21,7 +21,7 @@ SLOW = """
     return open(wanted);
   };
   const Socket = WebSocket;
-  window.WebSocket = class extends Socket { constructor(url) { super(gate ? 'ws://127.0.0.1:1' : url); } };
+  window.WebSocket = class extends Socket { constructor(url) { super(gate ? url.replace('/signal', '/api/none') : url); } };
   const Peer = RTCPeerConnection;
   window.RTCPeerConnection = class extends Peer { constructor(...all) { super(...all); connections.push(this); } };
 })();
