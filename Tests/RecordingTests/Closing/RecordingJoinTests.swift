@@ -17,6 +17,8 @@ import Testing
         _ id: String, part: Int, _ start: Int, _ end: Int, ended: Int? = nil, width: Int = FlashAndBeep.width,
         audio: RecordingAudio = .aac, _ change: (inout RecordingEntry) -> Void = { _ in }
     ) async throws -> RecordingEntry {
+        // Some tests record a part twice.
+        try? FileManager.default.removeItem(atPath: directory.file(id + ".mp4"))
         let recorder = try MP4Recorder(
             file: directory.file(id + ".mp4"), width: width, height: FlashAndBeep.height, framesPerSecond: 25,
             audio: audio, onFailure: { Issue.record("\($0)") })
