@@ -232,7 +232,7 @@ import WebFiles
         let answer = try await a.ask(path: "/api/rooms/room")
         #expect(answer.status == 503 && answer.json["error"]?["code"] == "overloaded")
         #expect(answer.headers["retry-after"] == ["1"])
-        #expect(ContinuousClock.now - start < .seconds(8))
+        #expect(ContinuousClock.now - start < .seconds(45), "a minute without the bound")
         #expect(store.gone.isEmpty, "only a refused connection is a proof")
         let list = try await a.ask(path: "/api/rooms")
         #expect(list.status == 200 && list.headers[NodeHeaders.incomplete] == ["b"])

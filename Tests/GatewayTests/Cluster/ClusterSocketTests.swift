@@ -185,7 +185,7 @@ import Testing
         for _ in 0..<50 { clients.append(try await socket(a)) }
         for client in clients { await client.send(join("far")) }
         for client in clients { #expect(await eventually { client.types() == ["error"] }) }
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(ContinuousClock.now - start < .seconds(45), "a minute without the bound")
         #expect(clients[0].received.first?.contains("overloaded") == true)
         #expect(await eventually { a.front.pipes.count == 0 })
         // The connection lives, and another room can be joined over it.
