@@ -20,7 +20,7 @@ def opened(server, key):
     return outcome
 
 
-@pytest.mark.patient
+@pytest.mark.alone
 def test_the_lobby_is_there_within_8_seconds_at_60_kbit(tmp_path, pages):
     """With TLS, whose handshakes the line carries too, and with Brotli, which browsers take by TLS only."""
     with secure(tmp_path / "server", origin=pages) as server:
@@ -29,13 +29,13 @@ def test_the_lobby_is_there_within_8_seconds_at_60_kbit(tmp_path, pages):
     assert outcome.call < 30, outcome
 
 
-@pytest.mark.patient
+@pytest.mark.alone
 def test_the_lobby_is_there_within_4_seconds_at_150_kbit(tmp_path, pages):
     with secure(tmp_path / "server", origin=pages) as server:
         opened(server, "150k")
 
 
-@pytest.mark.patient
+@pytest.mark.alone
 def test_without_tls_too(server):
     """Browsers take gzip there. A company's own network has no certificates, and is not always fast."""
     opened(server, "60k")
