@@ -11,7 +11,7 @@ export CLIENT_LANES=$folder
 lanes=()
 # The lanes end with this script: each of them ends its own programs.
 trap 'kill "${lanes[@]}" 2>/dev/null || true' EXIT
-for ((lane = 1; lane <= ${CLIENT_LANE_COUNT:-3}; lane++)); do
+for ((lane = 1; lane <= ${CLIENT_LANE_COUNT:-2}; lane++)); do
     "$here/in_namespace.sh" "$python" -m pytest "$here" -p no:cacheprovider --durations 8 "$@" >"$folder/$lane.log" 2>&1 &
     lanes+=($!)
 done
