@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import resource
 import signal
 import socket
@@ -14,12 +15,24 @@ from pathlib import Path
 ADDRESS = os.environ.get("PEER_ADDRESS", "127.0.0.1")
 PROGRAM = os.environ.get("TESSERA", "tessera")
 ROOT = Path(__file__).resolve().parents[3]
+# The ports of `free_port` so far.
+GIVEN = set()
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is free for TCP and UDP, and is given once. It is below those of outgoing connections, one of which could have it otherwise
+    before its server does."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+            try:
+                tcp.bind(("", port))
+                udp.bind(("", port))
+            except OSError:
+                continue
+        if port not in GIVEN:
+            GIVEN.add(port)
+            return port
 
 
 # A picture that slow machines can compose, encode and decode five times: aiortc falls ever further behind with a larger one.
