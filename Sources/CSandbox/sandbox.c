@@ -296,24 +296,33 @@ int sandbox_socket_error(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-long sandbox_send(int channel, const void *bytes, long size, const int *descriptors, int count) {
-    struct iovec part = {(void *)bytes, size};
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int) * SANDBOX_DESCRIPTORS)];
-    } control;
+// Room for descriptors beside a message's bytes.
+union descriptors {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int) * SANDBOX_DESCRIPTORS)];
+};
+
+// A message of one piece of bytes, with `control` of `size` bytes beside it.
+static struct msghdr one_piece(struct iovec *part, union descriptors *control, size_t size) {
     struct msghdr message;
     memset(&message, 0, sizeof message);
-    message.msg_iov = &part;
+    message.msg_iov = part;
     message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = size;
+    return message;
+}
+
+long sandbox_send(int channel, const void *bytes, long size, const int *descriptors, int count) {
     if (count > SANDBOX_DESCRIPTORS) {
         errno = EINVAL;
         return -1;
     }
     if (count > 0) {
+        struct iovec part = {(void *)bytes, size};
+        union descriptors control;
         memset(&control, 0, sizeof control);
-        message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        struct msghdr message = one_piece(&part, &control, CMSG_SPACE(sizeof(int) * count));
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
@@ -330,16 +339,8 @@ long sandbox_receive(int channel, void *bytes, long size, int *descriptors, int 
     if (count) *count = 0;
     if (room <= 0) return recv(channel, bytes, size, MSG_DONTWAIT);
     struct iovec part = {bytes, size};
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int) * SANDBOX_DESCRIPTORS)];
-    } control;
-    struct msghdr message;
-    memset(&message, 0, sizeof message);
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = &control;
-    message.msg_controllen = sizeof control;
+    union descriptors control;
+    struct msghdr message = one_piece(&part, &control, sizeof control);
     long received = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (received < 0) return received;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {

@@ -32,8 +32,9 @@ package enum RecordingJoin {
     ) throws(RecordingError) -> RecordingSummary {
         let entries = try entries(of: series, in: directory, isIncomplete: isIncomplete)
         let pieces = try pieces(of: entries, series, in: directory, gap: min(max(gap, 0), longestGap))
-        if pieces.contains(where: { $0.path == output }) {
-            throw .notJoinable("\(name(output)) is one of them: choose another file for the result")
+        // It may be one of them, by whatever path.
+        if MP4Closing.size(of: output) != nil {
+            throw .notWritable(path: output, reason: "it exists: choose another file for the result, or remove it")
         }
         let size = pieces.reduce(0) { $0 + (MP4Closing.size(of: $1.path) ?? 0) }
         guard MP4Closing.hasRoom(for: size, at: output, nil) else { throw .diskFull(path: output) }
@@ -130,14 +131,12 @@ package enum RecordingJoin {
         private let model: MP4Input
         /// A packet of silence, and its length in samples; nil where the audio is of no encoder of ours.
         private let silence: (packet: [UInt8], length: Int64)?
-        /// For each stream the last decoding time, and the end, in its time base.
-        private var last: [Int64]
-        private var end: [Int64]
+        /// The end of each stream, in its time base; nil where nothing is written.
+        private var end: [Int64?]
 
         init(_ model: MP4Input, _ output: MP4Output) throws(RecordingError) {
             (self.model, self.output) = (model, output)
-            last = model.streams.map { _ in .min }
-            end = model.streams.map { _ in 0 }
+            end = model.streams.map { _ in nil }
             silence = try Self.silence(for: model)
         }
 
@@ -165,11 +164,9 @@ package enum RecordingJoin {
                 packet.pointee.dts += start
                 if piece.end < .infinity, packet.pointee.pts >= ticks(piece.end, base) { continue }
                 // The priming of a later file is in the sound before it.
-                guard last[stream] == .min || packet.pointee.dts >= end[stream] - packet.pointee.duration / 2 else {
-                    continue
-                }
+                if let end = end[stream], packet.pointee.dts < end - packet.pointee.duration / 2 { continue }
                 if isAudio(stream) { try fill(stream, until: packet.pointee.dts) }
-                (last[stream], end[stream]) = (packet.pointee.dts, packet.pointee.dts + packet.pointee.duration)
+                end[stream] = packet.pointee.dts + packet.pointee.duration
                 try output.write(packet)
             }
         }
@@ -184,25 +181,26 @@ package enum RecordingJoin {
 
         /// Writes silence between the end of a stream and a time in its time base.
         private mutating func fill(_ stream: Int, until time: Int64) throws(RecordingError) {
-            guard let silence, last[stream] != .min else { return }
+            guard let silence, var start = end[stream] else { return }
             let length = av_rescale_q(silence.length, AVRational(num: 1, den: 48_000), output.timeBase(stream))
-            guard length > 0, time - end[stream] >= length else { return }
+            guard length > 0, time - start >= length else { return }
             guard let packet = av_packet_alloc() else { throw .codec("out of memory") }
             defer {
                 var packet: UnsafeMutablePointer<AVPacket>? = packet
                 av_packet_free(&packet)
             }
-            while time - end[stream] >= length {
+            while time - start >= length {
                 guard av_new_packet(packet, Int32(silence.packet.count)) >= 0 else { throw .codec("out of memory") }
                 silence.packet.withUnsafeBufferPointer { bytes in
                     if let start = bytes.baseAddress { packet.pointee.data.update(from: start, count: bytes.count) }
                 }
                 packet.pointee.stream_index = Int32(stream)
-                (packet.pointee.pts, packet.pointee.dts, packet.pointee.duration) = (end[stream], end[stream], length)
+                (packet.pointee.pts, packet.pointee.dts, packet.pointee.duration) = (start, start, length)
                 packet.pointee.flags |= AV_PKT_FLAG_KEY
-                (last[stream], end[stream]) = (end[stream], end[stream] + length)
+                start += length
                 try output.write(packet)
             }
+            end[stream] = start
         }
 
         /// - Throws: where the file's streams cannot be in one track with the first file's.

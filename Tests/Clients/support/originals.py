@@ -73,7 +73,18 @@ class Original:
         await self.reader
 
 
-class AppRTCAndroid(AppPeer):
+class OriginalPeer(AppPeer):
+    """A participant whose signalling is `app`, an app's own code."""
+
+    async def close(self):
+        for task in self.tasks:
+            task.cancel()
+        if hasattr(self, "pc"):
+            await self.pc.close()
+        await self.app.close()
+
+
+class AppRTCAndroid(OriginalPeer):
     """AppRTCMobile for Android: its room and WebSocket clients. They have no name to give."""
 
     async def start(self):
@@ -106,15 +117,8 @@ class AppRTCAndroid(AppPeer):
         await self.offer()
         return await self.answered()
 
-    async def close(self):
-        for task in self.tasks:
-            task.cancel()
-        if hasattr(self, "pc"):
-            await self.pc.close()
-        await self.app.close()
 
-
-class FLSocketIMAndroid(AppPeer):
+class FLSocketIMAndroid(OriginalPeer):
     """FLSocketIM for Android: its socket, chat and call classes, models and JSON library."""
 
     async def start(self, folder, register=True):
@@ -151,13 +155,6 @@ class FLSocketIMAndroid(AppPeer):
         await self.app.do("stream", pc=wanted["pc"], videos=remote["sdp"].count("m=video"))
         await self.app.event("remoteStream")
         return await self.known()
-
-    async def close(self):
-        for task in self.tasks:
-            task.cancel()
-        if hasattr(self, "pc"):
-            await self.pc.close()
-        await self.app.close()
 
 
 class DemoIOS(DemoPeer):

@@ -38,6 +38,7 @@ import Testing
 
     private func join(gap: Double = RecordingJoin.longestGap, isIncomplete: Bool = false) throws -> Onsets {
         let output = directory.file("joined.mp4")
+        try? FileManager.default.removeItem(atPath: output)
         let summary = try RecordingJoin.join(
             "first", in: directory.path, output: output, gap: gap, isIncomplete: isIncomplete)
         #expect(summary.tracks.first == "h264" && RecordingRepair.isClosed(output))
@@ -97,7 +98,11 @@ import Testing
         try await record("next", part: 3, 3000, 4000)
         #expect(refusal("other").contains("no recording other"))
         #expect(refusal().contains("part 2 of first is not there"))
-        #expect(refusal(output: "next.mp4", isIncomplete: true).contains("is one of them"))
+        // One of them, by its name and by another path, and a file that has nothing to do with them.
+        try Data().write(to: URL(fileURLWithPath: directory.file("other.mp4")))
+        for output in ["next.mp4", "./next.mp4", "other.mp4"] {
+            #expect(refusal(output: output, isIncomplete: true).contains("it exists: choose another file"))
+        }
         try await record("small", part: 2, 2000, 3000, width: 96)
         #expect(refusal().contains("differ from those of the first part"))
         try await record("small", part: 2, 2000, 3000) { $0.state = .recording }

@@ -288,14 +288,16 @@ final class SocketIOSessions: Sendable {
     func timePassed(at now: Instant) {
         let tick = onTick
         let clients = state.withLock { Array($0.clients.values) }
-        let isInside = clients.map { client in client.read { $0.call.isInside } }
+        let looks = clients.map { client in
+            client.read { (client, isInside: $0.call.isInside, isDue: $0.engine.deadline <= now) }
+        }
         state.withLock { state in
-            for (client, isInside) in zip(clients, isInside) {
+            for (client, isInside, _) in looks {
                 if isInside { state.places.use(client.id) } else { state.places.rest(client.id) }
             }
         }
-        for client in clients {
-            if client.read({ $0.engine.deadline <= now }) { step(client) { $0.timePassed(at: now) } }
+        for (client, _, isDue) in looks {
+            if isDue { step(client) { $0.timePassed(at: now) } }
             client.releaseShares()
             tick(client, now)
         }
