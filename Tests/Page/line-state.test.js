@@ -50,7 +50,10 @@ test('a server that stands still is told within two seconds, and nothing of befo
   const link = new Link();
   link.figures.lossUp = 0.3;
   assert.equal(link.second(), 'bad');
-  assert.deepEqual(link.seconds(10, NOTHING).slice(1), Array(9).fill('silent'));
+  link.says(FULL);
+  assert.deepEqual(link.seconds(3, NOTHING).slice(1), ['silent', 'silent']);
+  assert.equal(link.last.estimate, null, 'of a link that carries nothing');
+  assert.deepEqual(link.seconds(7, NOTHING), Array(7).fill('silent'));
   assert.equal(link.last.quality, 'poor');
   // Neither the loss of before, nor the sentence about a slow line, nor an estimate.
   assert.deepEqual([link.last.loss, link.last.lossDown, link.last.lossUp, link.last.roundTrip, link.last.down], [0, null, null, null, 0]);

@@ -56,8 +56,12 @@ export function announce(told, isShown = true) {
   if (TONES[kind]) play(kind);
   if (document.hidden && remembered('news.desktop') === 'on' && window.Notification?.permission === 'granted') {
     const { names = [], count = names.length || 1, message = null } = told;
-    const note = new Notification(sentence({ kind, text: told.text, names, count, message }), { tag: `tessera-${kind}`, silent: true });
-    note.onclick = () => { window.focus(); note.close(); };
+    try {
+      const note = new Notification(sentence({ kind, text: told.text, names, count, message }), { tag: `tessera-${kind}`, silent: true });
+      note.onclick = () => { window.focus(); note.close(); };
+    } catch {
+      // Chrome on Android has notices for service workers alone.
+    }
   }
 }
 

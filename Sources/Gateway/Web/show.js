@@ -55,11 +55,17 @@ export function showCall(call) {
   on('stream', () => play(call.stream));
   on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));
   // What is over needs no word: the notice of it goes, and no other.
+  let isLoud = false;
   on('connection', state => {
-    if (state === 'connected') return endNotice('connection');
-    const told = { kind: 'connection', text: t(`connection.${state}`) };
-    if (state === 'moving') tell(told);
-    else announce(told);
+    if (state === 'connected') {
+      isLoud = false;
+      return endNotice('connection');
+    }
+    // One tone for a loss, however often the page tries; none where it is back in a moment.
+    const isLoss = ['interrupted', 'broken', 'lost'].includes(state), told = { kind: 'connection', text: t(`connection.${state}`) };
+    if (isLoss && !isLoud) announce(told);
+    else tell(told);
+    isLoud ||= isLoss;
   });
   on('chat', message => {
     const isNew = addMessage(message, authorOf(call, message));
