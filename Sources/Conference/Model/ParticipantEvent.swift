@@ -9,8 +9,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case tiles(TilesInfo)
     /// The dominant speaker; nil: none.
     case speaker(String?)
-    /// What the participant sees, after a change.
-    case layout(ShownLayout)
+    /// What the participant sees, after a change; `by`: the participant who has changed the picture of everyone.
+    case layout(ShownLayout, by: String? = nil)
     /// nil: the room is not recorded any more.
     /// The one that clients of a single recording are shown, and all that run or are paused.
     case recording(RecordingInfo?, all: [RecordingInfo] = [])

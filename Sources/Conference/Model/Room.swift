@@ -35,6 +35,9 @@ struct Room: Sendable {
     private(set) var presentings = 0
     /// The number of the presenting during which the room's layout was chosen; nil: nobody presented.
     private(set) var layoutChosenDuring: Int?
+    /// The member that has chosen the room's layout last; nil: it was chosen from outside.
+    private var layoutChosenBy: String?
+    private var layoutChoices = 0
     /// Set by `RoomService`, which knows the layouts.
     var layoutsWithPresentingRules: Set<String> = []
     private var presentations = 0
@@ -411,6 +414,7 @@ struct Room: Sendable {
         try require(.changeLayout, id)
         if pins != nil { try require(.pinForAll, id) }
         setLayout(name)
+        layoutChosenBy = id
         if let pins {
             for index in members.indices { members[index].pinOrder = pins.firstIndex(of: members[index].id) }
         }
@@ -418,6 +422,8 @@ struct Room: Sendable {
 
     private mutating func setLayout(_ name: String) {
         settings.layout = name
+        layoutChosenBy = nil
+        layoutChoices += 1
         layoutChosenDuring = isPresented ? presentings : nil
     }
 
@@ -642,6 +648,9 @@ extension ParticipantChange {
 }
 
 extension Room {
+    /// The member that has chosen the room's layout since `old`; nil: nobody did.
+    func layoutChooser(since old: Room) -> String? { layoutChoices == old.layoutChoices ? nil : layoutChosenBy }
+
     /// The members of `old` that have changed, with their old state. Members are in the order of their joins in both
     /// states.
     func changedMembers(since old: Room) -> [(before: Member, now: Member)] {

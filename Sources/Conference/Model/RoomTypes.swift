@@ -191,6 +191,8 @@ package struct LayoutInfo: Hashable, Sendable {
 
     package var name: String
     package var description: String
+    /// The description in other languages, by their tags.
+    package var descriptions: [String: String] = [:]
     /// The tiles of an example, the lowest first: five people on a canvas of 16:9, of whom one shares a screen and
     /// speaks.
     package var example: [Frame] = []

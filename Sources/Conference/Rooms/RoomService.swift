@@ -278,12 +278,13 @@ final class RoomService: Sendable {
     private func announceLayouts(_ slot: RoomSlot, since old: Room) {
         let (before, now) = (old.pictures, slot.room.pictures)
         let earlier = Dictionary(old.members.map { ($0.id, before.shown(before.view(of: $0))) }) { first, _ in first }
+        let chooser = slot.room.layoutChooser(since: old)
         var events: [ViewID: SharedEvent] = [:]
         for member in slot.room.members {
             let view = now.view(of: member)
             let shown = now.shown(view)
             guard let was = earlier[member.id], was != shown, let listener = slot.listeners[member.id] else { continue }
-            let event = events[view] ?? SharedEvent(.layout(shown))
+            let event = events[view] ?? SharedEvent(.layout(shown, by: shown.scope == .room ? chooser : nil))
             events[view] = event
             put(event, in: listener.mailbox)
         }

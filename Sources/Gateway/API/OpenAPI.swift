@@ -429,8 +429,13 @@ enum OpenAPI {
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
         "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),
         "Layout": Schema.object(
-            ["name": Schema.string, "description": Schema.string, "example": Schema.list(of: Schema.ref("Frame"))],
-            required: ["name", "description"]),
+            [
+                "name": Schema.string, "description": Schema.string,
+                "descriptions": [
+                    "type": "object", "description": "`description` in other languages, by their tags.",
+                    "additionalProperties": Schema.string,
+                ], "example": Schema.list(of: Schema.ref("Frame")),
+            ], required: ["name", "description"]),
         "Frame": Schema.object(
             [
                 "x": ["type": "number", "description": "Of the canvas' width, 0 to 1."],

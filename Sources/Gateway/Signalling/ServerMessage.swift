@@ -57,7 +57,10 @@ enum ServerMessage: Sendable, Equatable {
                 [
                     "type": "error", "code": .string(error.code.signalled.rawValue), "message": .string(error.message),
                     "fatal": .bool(isFatal),
-                ], where: ["retryAfter": error.retryAfter.map { .integer($0) }])
+                ],
+                where: [
+                    "retryAfter": error.retryAfter.map { .integer($0) }, "about": error.subject.map { .string($0) },
+                ])
         }
     }
 }
@@ -184,11 +187,12 @@ extension ParticipantEvent {
                 "tiles": .array(tiles.tiles.map(\.json)),
             ]
         case .speaker(let id): ["type": "speaker", "participant": id.map { .string($0) } ?? .null]
-        case .layout(let shown):
-            [
-                "type": "layout", "name": .string(shown.name), "view": .string(shown.view),
-                "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
-            ]
+        case .layout(let shown, let chooser):
+            .object(
+                [
+                    "type": "layout", "name": .string(shown.name), "view": .string(shown.view),
+                    "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
+                ], where: ["by": chooser.map { .string($0) }])
         case .recording(let recording, let all):
             ["type": "recording", "recording": recording?.json ?? .null, "recordings": .array(all.map(\.json))]
         case .streaming(let isStreamed): ["type": "streaming", "streaming": .bool(isStreamed)]

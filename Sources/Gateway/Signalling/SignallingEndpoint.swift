@@ -211,7 +211,9 @@ final class SignallingEndpoint: Sendable {
             case .room(let change): try seat.changeRoom(change)
             }
         } catch {
-            await perform(client.step { $0.failed(Refusal(any: error)) }, client)
+            var refusal = Refusal(any: error)
+            if case .chat = request { refusal.subject = "chat" }
+            await perform(client.step { [refusal] in $0.failed(refusal) }, client)
         }
     }
 

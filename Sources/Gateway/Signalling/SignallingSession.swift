@@ -129,7 +129,9 @@ struct SignallingSession: Sendable {
             return [.seat(.recorded(on))]
         case .chat(let chat):
             guard ChatMessage.allowedLength.contains(chat.text.utf8.count) else {
-                throw Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
+                var refusal = Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
+                refusal.subject = "chat"
+                throw refusal
             }
             return [.seat(.chat(chat.text, to: chat.to))]
         case .record(let action, let id):

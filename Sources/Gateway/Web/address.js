@@ -20,6 +20,16 @@ export const room = query.get('room') ?? (roomInPath && decodeURIComponent(roomI
 /// Whether the page is a part of another one, in a frame, and shows the picture and few buttons.
 export const isEmbedded = query.get('embed') === '1';
 
+/// The name that the address gives, or that was typed in this tab before; undefined: none.
+export const name = () => query.get('name') ?? sessionStorage.getItem('tessera.name') ?? undefined;
+
+/// The address of the room that the user is in now, without the name: who copies it invites others under theirs.
+export function leaveName(room, name) {
+  sessionStorage.setItem('tessera.name', name);
+  query.delete('name');
+  if (!isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${query.toString() ? `?${query}` : ''}`);
+}
+
 /// The options of a `Call`.
 export function callOptions(room, name, pin) {
   /** @type {Record<string, any>} */

@@ -17,7 +17,7 @@ const LINE_EVERY = 1000;
 /// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message),
+/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
@@ -200,7 +200,11 @@ export class Call extends EventTarget {
       this.emit('refused', { code, message });
     },
     end: ({ reason, message }) => this.end(reason && { reason, message }),
-    trouble: ({ message }) => (this.choice.isRefused(message.code) ? this.emit('viewRefused', message) : this.problem(message.code, message)),
+    trouble: ({ message }) => {
+      if (message.about === 'chat') this.emit('chatRefused', message);
+      else if (this.choice.isRefused(message.code)) this.emit('viewRefused', message);
+      else this.problem(message.code, message);
+    },
   };
 
   /// Takes what a server tells of the room.
@@ -235,7 +239,7 @@ export class Call extends EventTarget {
     this.emit('room');
     this.emit('people');
     clearInterval(this.lineTimer);
-    this.lineTimer = setInterval(async () => { const state = await this.line?.read(); if (state) this.emit('line', state); }, LINE_EVERY);
+    this.lineTimer = setInterval(async () => { const state = await this.line?.read(this.data); if (state) this.emit('line', state); }, LINE_EVERY);
     await this.connection?.offer();
   }
 
@@ -368,6 +372,7 @@ export class Call extends EventTarget {
   layoutChanged(message) {
     this.choice.take(message);
     this.emit('view');
+    if (message.by && message.by !== this.id) this.emit('layoutChosen', { by: message.by, name: message.name });
   }
 
   recordingChanged(state, all) {

@@ -47,13 +47,13 @@ export function showLine(state) {
   $('line').hidden = !state;
   if (!state) return;
   const words = t(`line.${state.code}`, { loss: percent(state.loss) });
-  $('line').textContent = t('line.shown', { ...state, words });
-  $('line').setAttribute('aria-label', t('line.spoken', { ...state, words }));
+  $('line').textContent = words;
+  $('line').setAttribute('aria-label', t('line.spoken', { words }));
   $('line').className = `badge line ${state.quality}`;
   if ($('line-details').open) showLineDetails();
 }
 
-const percent = share => `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
+const percent = share => (share === null ? '–' : `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`);
 const rate = value => t('line.rate', { value });
 
 function showLineDetails() {

@@ -111,7 +111,7 @@ function showWaiting(call) {
       made.onclick = () => call.moderate(action, id);
       return made;
     };
-    return element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }),
+    return element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }),
       button('host.admit', 'admit'), button('host.refuse', 'refuse'), button('host.refuseAddress', 'refuseAddress'));
   }));
 }

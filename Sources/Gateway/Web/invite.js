@@ -13,9 +13,9 @@ export function showInvitation(room) {
   $('share-link').onclick = () => navigator.share({ title: t('invite.subject', { room }), url: $('link').value }).catch(() => {});
 }
 
-/// Who is alone is shown the way to invite others.
+/// Who is alone is shown the way to invite others, unless somebody waits to be let in.
 export function showAlone(call) {
-  $('alone').hidden = address.isEmbedded || call.people.list.length + call.people.viewers > 1;
+  $('alone').hidden = address.isEmbedded || call.people.list.length + call.people.viewers > 1 || (call.isModerator && call.waiting.length > 0);
 }
 
 export function bindInvitation() {

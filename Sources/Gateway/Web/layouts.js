@@ -2,7 +2,7 @@
 
 import * as address from '/assets/address.js';
 import { element } from '/assets/elements.js';
-import { has, t } from '/assets/words.js';
+import { has, language, region, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
@@ -12,9 +12,10 @@ export async function openLayouts(call) {
     $('layout-menu').close();
   };
   await showLayouts(call, choose);
-  const scopes = document.querySelectorAll('[name=scope]');
-  scopes[0].disabled = !call.mayArrange;
-  if (!call.mayArrange) scopes[1].checked = true;
+  const forAll = document.querySelector('[name=scope][value=room]');
+  forAll.disabled = !call.mayArrange;
+  // What was chosen for everyone once is not what is chosen next.
+  document.querySelector('[name=scope][value=me]').checked = true;
   $('layout-locked').hidden = call.mayArrange;
   $('layout-menu').showModal();
 }
@@ -28,7 +29,7 @@ async function showLayouts(call, choose) {
   const back = element('button', { type: 'button', id: 'layout-back', className: 'whole' }, t('layout.back'), element('small', { textContent: t('layout.back.about') }));
   back.onclick = () => { call.commonPicture(); $('layout-menu').close(); };
   $('layouts').replaceChildren(...(mine ? [back] : []), ...layouts.map(layout => {
-    const button = element('button', { type: 'button' }, drawing(layout.example ?? []), element('span', { textContent: title(layout.name) }), element('small', { dir: 'auto', textContent: layout.description ?? '' }));
+    const button = element('button', { type: 'button' }, drawing(layout.example ?? []), element('span', { textContent: layoutTitle(layout.name) }), element('small', { dir: 'auto', textContent: layout.descriptions?.[region] ?? layout.descriptions?.[language] ?? layout.description ?? '' }));
     button.dataset.layout = layout.name;
     button.setAttribute('aria-pressed', String(layout.name === (mine?.name ?? current)));
     button.onclick = () => choose(layout.name, document.querySelector('[name=scope]:checked').value);
@@ -37,7 +38,7 @@ async function showLayouts(call, choose) {
 }
 
 /// The name of a layout; that of a shipped one in the user's language.
-const title = name => (has(`layout.name.${name}`) ? t(`layout.name.${name}`) : (name[0].toUpperCase() + name.slice(1)).replaceAll('-', ' '));
+export const layoutTitle = name => (has(`layout.name.${name}`) ? t(`layout.name.${name}`) : (name[0].toUpperCase() + name.slice(1)).replaceAll('-', ' '));
 
 /// A small picture of a layout's example: its tiles, the largest in another colour.
 function drawing(example) {

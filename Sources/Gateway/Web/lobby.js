@@ -29,7 +29,7 @@ class Lobby {
 
   /// Opens the devices; joins at once where the address asks for it.
   async open() {
-    $('name').value = address.query.get('name') ?? remembered('name');
+    $('name').value = address.name() ?? remembered('name');
     $('room').value = address.room ?? remembered('room');
     const opening = this.preview();
     watchRoom();

@@ -1,8 +1,10 @@
 // The page from the lobby on: it shows the call or the end, and binds the elements to what they do. `start.js` loads it.
 
 import * as address from '/assets/address.js';
+import { bindAttention, setTitle } from '/assets/attention.js';
 import { bindAvatar, sendAvatar } from '/assets/avatar.js';
 import { clearMessages } from '/assets/chat.js';
+import { bindChatForm } from '/assets/chat-form.js';
 import { askConsent } from '/assets/consent.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
 import { notice, show } from '/assets/elements.js';
@@ -11,6 +13,7 @@ import { bindHosts } from '/assets/hosts.js';
 import { openLayouts } from '/assets/layouts.js';
 import { bindInvitation, showInvitation } from '/assets/invite.js';
 import { lobby, sending } from '/assets/lobby.js';
+import { bindNotices } from '/assets/notice-board.js';
 import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
 import { bindReactions } from '/assets/reactions.js';
@@ -75,9 +78,9 @@ function refused(problem) {
 
 function entered(room) {
   lobby.close();
-  if (!address.isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${location.search}`);
-  document.title = t('title', { room });
-  $('call-title').textContent = document.title;
+  address.leaveName(room, $('name').value);
+  setTitle(t('title', { room }));
+  $('call-title').textContent = t('title', { room });
   showInvitation(room);
   applySettings(call);
   show('call');
@@ -126,15 +129,11 @@ new MutedSpeech(sending);
 
 // ---- People and chat
 
+bindNotices();
+bindAttention();
 bindSide();
 bindHosts(() => call);
-$('chat-form').onsubmit = event => {
-  event.preventDefault();
-  const text = $('chat-text').value.trim();
-  if (!text) return;
-  call.chat(text, $('chat-to').value);
-  $('chat-text').value = '';
-};
+bindChatForm(() => call);
 bindFiles(() => call);
 
 // ---- The picture

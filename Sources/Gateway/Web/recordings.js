@@ -1,8 +1,9 @@
 // The recording of the call: the dialog that starts, pauses and stops it, and the list of what this meeting has recorded.
 
 import { element, notice } from '/assets/elements.js';
+import { announce } from '/assets/news.js';
 import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
-import { explain, language, t } from '/assets/words.js';
+import { explain, region, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 // While the server completes a file.
@@ -26,11 +27,11 @@ export function followRecording(newCall) {
     known = call.recording;
     knownAll = call.recordings.map(each => each.id);
     // Who joins is told by the lobby or is asked.
-    if (word && call.connection) tell(t(word));
+    if (word && call.connection) tell(t(word), true);
     showState();
     if ($('recordings').open) list();
   });
-  call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) })); });
+  call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) }), true); });
   call.addEventListener('problem', ({ detail }) => { if ($('recordings').open) say(explain(detail)); });
   call.addEventListener('ended', () => clearTimeout(timer));
 }
@@ -44,9 +45,10 @@ function change(before, now) {
   return now.state === 'paused' ? 'record.nowPaused' : 'record.goesOn';
 }
 
-function tell(text) {
-  notice(text);
-  // The notice is hidden before and after, which screen readers do not follow.
+/// `isHeavy`: what it says concerns everyone, and stands beside other notices.
+function tell(text, isHeavy = false) {
+  if (isHeavy) announce({ kind: 'recording', text });
+  else notice(text);
   $('recording-spoken').textContent = text;
 }
 
@@ -176,11 +178,11 @@ function describe(entry) {
   return t(runs(entry) ? 'record.entry.running' : 'record.entry.closing', values);
 }
 
-const time = date => new Date(date).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
+const time = date => new Date(date).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
 
 function size(bytes = 0) {
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];
-  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
+  return `${value.toLocaleString(region, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
 }
 
 // ---- The player

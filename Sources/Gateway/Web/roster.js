@@ -43,7 +43,7 @@ function replaceRows(list, shown) {
 
 function row(call, person) {
   const name = person.id === call.id ? t('people.you', { name: person.name }) : person.name;
-  const made = element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }));
+  const made = element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }));
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
@@ -73,5 +73,8 @@ function showReceivers(people, ownId) {
   const chosen = to.value;
   to.replaceChildren(
     new Option(t('chat.everyone'), ''), ...people.list.filter(({ id }) => id !== ownId).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
+  // What is written for one person is not for everyone when that person leaves.
+  const isKept = chosen && !people.find(chosen) && $('chat-text').value;
+  if (isKept) to.append(new Option(t('chat.gone'), chosen));
   to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
 }

@@ -4,10 +4,13 @@
 import de from './words.de.json';
 import en from './words.en.json';
 
+import { choose } from '/assets/languages.js';
+
 const FILES = { en, de };
 const wanted = [new URLSearchParams(location.search).get('lang'), ...navigator.languages];
 
-export const language = wanted.map(tag => tag?.toLowerCase().split('-')[0]).find(tag => Object.hasOwn(FILES, tag)) ?? 'en';
+/// The language of the words, and the tag by which times and numbers are written.
+export const { language, region } = choose(wanted, Object.keys(FILES));
 
 const answer = await fetch(FILES[language]);
 if (!answer.ok) window.tesseraReload();

@@ -174,7 +174,9 @@ extension RecordingPart {
 
 extension LayoutInfo {
     var json: JSONValue {
-        ["name": .string(name), "description": .string(description), "example": .array(example.map(\.json))]
+        .object(
+            ["name": .string(name), "description": .string(description), "example": .array(example.map(\.json))],
+            where: ["descriptions": descriptions.isEmpty ? nil : .object(descriptions.mapValues { .string($0) })])
     }
 }
 

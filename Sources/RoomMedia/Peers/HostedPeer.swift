@@ -19,7 +19,8 @@ package final class HostedPeer {
     var selector: RenditionSelector
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
-    package var reason = LinkReason.none
+    /// Why the peer's picture is not larger.
+    package var reason: LinkReason { selector.reason }
     /// Before the first estimate: a thin link must carry this profile beside the first probe.
     var profile = AudioProfile.narrow
     /// The limits of the peer's session description for the audio that it receives.
@@ -172,6 +173,7 @@ package final class HostedPeer {
             self.ladder = ladder
             var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate), estimate: estimate)
             _ = fresh.setCeiling(selector.ceiling)
+            fresh.explain(at: now)
             selector = fresh
         }
         choose(at: now)
@@ -188,8 +190,7 @@ package final class HostedPeer {
             peer.repeatsAudio = wanted.repeats
             if isConnected { updateAudio() }
         }
-        if let change = selector.update(estimate: estimate, at: now) {
-            reason = change.reason
+        if selector.update(estimate: estimate, at: now) != nil {
             choose(at: now)
             return true
         }

@@ -461,8 +461,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
     private func applyCeiling(_ seat: HostedPeer, at now: Instant) {
-        guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { return }
-        seat.reason = change.reason
+        let change = seat.selector.setCeiling(seat.ceiling(ceiling))
+        seat.selector.explain(at: now)
+        if change == nil { return }
         seat.choose(at: now)
         touch(seat)
     }

@@ -12,12 +12,18 @@ struct ViewTests {
     /// The layouts that a participant was told of.
     private final class Told: Sendable {
         private let layouts = Guarded<[ShownLayout]>([])
+        private let choosers = Guarded<[String?]>([])
         private let tiles = Guarded<[TilesInfo]>([])
         var last: ShownLayout? { layouts.withLock { $0.last } }
         var count: Int { layouts.withLock { $0.count } }
         var canvas: TilesInfo? { tiles.withLock { $0.last } }
+        /// Who has changed the picture of everyone, for each change that was told.
+        var by: [String?] { choosers.withLock { $0 } }
         func take(_ event: SharedEvent) {
-            if case .layout(let layout) = event.event { layouts.withLock { $0.append(layout) } }
+            if case .layout(let layout, let chooser) = event.event {
+                choosers.withLock { $0.append(chooser) }
+                layouts.withLock { $0.append(layout) }
+            }
             if case .tiles(let info) = event.event { tiles.withLock { $0.append(info) } }
         }
     }
@@ -48,6 +54,32 @@ struct ViewTests {
             let guest = try join(conference, "made") { $0.layout = "speaker" }
             #expect(conference.room("made")?.layout == "grid" && guest.shown.scope == .me)
             #expect(throws: ConferenceError.unknownLayout("none")) { try join(conference) { $0.layout = "none" } }
+        }
+    }
+
+    @Test("who changes the picture of everyone is named, and nobody where it changes by itself or from outside")
+    func choosers() async throws {
+        try await withConference { conference in
+            let (told, own) = (Told(), Told())
+            let ann = try join(conference, told: told)
+            let bob = try join(conference, told: own)
+            try bob.setLayout("speaker", scope: .room)
+            #expect(await eventually { told.by == [bob.id] && own.by == [bob.id] })
+            var change = RoomSettingsChange()
+            change.layout = "single"
+            try conference.updateRoom("r", change)
+            #expect(await eventually { told.by == [bob.id, nil] })
+            // A choice for oneself, and its end.
+            try ann.setLayout("grid", scope: .me)
+            try ann.setLayout(nil, scope: .me)
+            #expect(await eventually { told.by == [bob.id, nil, nil, nil] })
+            // Somebody presents: the picture follows by itself.
+            try ann.setLayout("grid", scope: .room)
+            #expect(await eventually { own.by.last == ann.id })
+            try bob.present(true)
+            #expect(await eventually { own.last?.name == "presentation" && own.by.last == .some(nil) })
+            try bob.present(false)
+            #expect(await eventually { own.last?.name == "grid" && own.by.last == .some(nil) })
         }
     }
 

@@ -360,6 +360,24 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         let shown = ShownLayout(name: "speaker", view: "portrait", scope: .me, pins: ["p2"])
         let json = try object(.event(SharedEvent(.layout(shown))))
         #expect(json == ["type": "layout", "name": "speaker", "view": "portrait", "scope": "me", "pin": ["p2"]])
+        let changed = try object(.event(SharedEvent(.layout(ShownLayout(name: "grid"), by: "p3"))))
+        #expect(
+            changed == [
+                "type": "layout", "name": "grid", "view": "main", "scope": "room", "pin": .array([]), "by": "p3",
+            ])
+    }
+
+    @Test func `the refusal of a chat message says that it is about one, so that the client keeps its text`() throws {
+        var session = joined()
+        let text = String(repeating: "語", count: 3000)
+        let actions = session.received(#"{"type":"chat","text":"\#(text)"}"#)
+        guard case .send(let message)? = actions.first else { Issue.record("no answer"); return }
+        #expect(try object(message)["about"] == "chat" && object(message)["code"] == "bad_message")
+        guard case .send(let other)? = session.received(#"{"type":"layout","name":"A"}"#).first else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(try object(other)["code"] == "unknown_layout" && object(other)["about"] == nil)
     }
 
     @Test func `participants have three forms`() throws {
