@@ -247,6 +247,11 @@ final class RoomService: Sendable {
                     host.setMaySendMessages(id, maySendMessages)
                 }
             }
+            if was.claims != member.claims {
+                media.peers.run(member.id) { [id = member.id, claims = member.claims] host, _ in
+                    host.setClaims(id, claims)
+                }
+            }
         }
         if !isSamePicture { announceLayouts(slot, since: old) }
         for recording in slot.running { recording.follow(slot.room, since: old) }
@@ -400,6 +405,13 @@ final class RoomService: Sendable {
                 if let listener = slot.listeners[id] { put(shared, in: listener.mailbox) }
             }
             updateLimits(&slot)
+        }
+    }
+
+    /// What a participant says to send and the server does not get.
+    func missing(_ kinds: MediaKinds, of participant: String) {
+        _ = try? changeRoom(of: participant) { slot throws(ConferenceError) in
+            slot.room.setMissing(kinds, of: participant)
         }
     }
 

@@ -16,4 +16,7 @@ package struct LinkState: Hashable, Sendable {
     /// The reason of the last change of the rung.
     package var reason: LinkReason
     package var mode = LinkMode.full
+    /// What the server hears and sees of the participant.
+    package var heard = HeardAudio.nothing
+    package var seen = SeenVideo.nothing
 }
