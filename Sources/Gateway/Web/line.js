@@ -8,7 +8,7 @@ export class Line {
   }
 
   /// Returns {quality: good|fair|poor, code, loss, down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec,
-  /// estimate, reason}: rates in kbit/s, losses 0 to 1, the round trip in seconds. Null until there are two readings.
+  /// estimate, reason, heard, seen}: rates in kbit/s, losses 0 to 1, the round trip in seconds. Null until there are two readings.
   async read() {
     const { now, ...figures } = await this.count();
     const before = this.before;
@@ -22,6 +22,7 @@ export class Line {
     return {
       ...this.judge(loss, now.frozen - before.frozen > 0.3), ...figures, loss, lossDown, down: rate('down'), up: rate('up'),
       estimate: this.server?.estimate ? Math.round(this.server.estimate / 1000) : null, reason: this.server?.reason || null,
+      heard: this.server?.heard ?? null, seen: this.server?.seen ?? null,
     };
   }
 

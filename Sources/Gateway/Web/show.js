@@ -6,6 +6,7 @@ import { notice } from '/assets/elements.js';
 import { showFile } from '/assets/files.js';
 import { showHosts } from '/assets/hosts.js';
 import { showAlone } from '/assets/invite.js';
+import { watchMissing } from '/assets/missing.js';
 import { watchNews } from '/assets/news.js';
 import { showNames } from '/assets/picture.js';
 import { showReaction } from '/assets/reactions.js';
@@ -32,8 +33,9 @@ export function showCall(call) {
   on('file', file => { if (showFile(file, nameOf(file.from)) && !isChatOpen() && file.from !== call.id) unread(); });
   watchNews(call);
   watchUnrecorded(call);
+  watchMissing(call);
   on('people room role waitingPeople', () => showHosts(call));
-  on('changed entered role room', () => showControls(call));
+  on('changed entered role room missing', () => showControls(call));
   on('recording', () => showRecording(call));
   on('pinTries', wrong => notice(t('host.pin.tried', { count: wrong, number: wrong }), 30));
   on('muted', by => notice(t('host.muted', { name: nameOf(by) })));
