@@ -410,6 +410,9 @@ final class RoomService: Sendable {
 
     /// What a participant says to send and the server does not get.
     func missing(_ kinds: MediaKinds, of participant: String) {
+        // Mostly nothing is, at the first report of each connection, and nothing changes.
+        let known = registry.room(of: participant)?.read { $0.room.member(participant)?.notReceived } ?? nil
+        guard known != nil, known != kinds else { return }
         _ = try? changeRoom(of: participant) { slot throws(ConferenceError) in
             slot.room.setMissing(kinds, of: participant)
         }

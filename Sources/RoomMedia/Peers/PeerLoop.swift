@@ -288,7 +288,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                 seat.peer.requestKeyframe(of: .screen, at: now)
             }
         case .audio(let packet):
-            seat.arrivals.heard(level: packet.level)
+            // A copy says nothing of its level.
+            if !packet.isCopy { seat.arrivals.heard(level: packet.level) }
             seat.intake.receive(packet)
         case .keyframeRequested: seat.repairPicture()
         case .estimate(let estimate, let loss, let roundTrip):
