@@ -55,6 +55,8 @@ struct CallSession {
         var openedAt: Instant
         var isOpen = false
         var isJoined = false
+        /// Whether a moderator has to let the participant in.
+        var isWaiting = false
         var isFlowing = false
         var lastMessage: Instant
         var pingedAt: Instant?
@@ -113,7 +115,7 @@ struct CallSession {
         if number == next?.number { return successorJoined(seat, isFresh: isFresh || !isSameSeat) }
         guard number == current.number else { return [] }
         ticket = seat
-        current.isJoined = true
+        (current.isJoined, current.isWaiting) = (true, false)
         comeback.succeeded()
         lostAt = nil
         let isFirst = !hasBeenIn
@@ -122,6 +124,18 @@ struct CallSession {
         if isSameSeat, !isFresh, !mustOffer, current.leg != nil { return [.note("resumed")] }
         let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
         return closing + (isFirst ? [] : [.note("joined again")]) + offer()
+    }
+
+    /// A moderator has to let the participant in: at first, or since the seat was lost. Nothing is sent until then, and the
+    /// participant waits for as long as the server lets it.
+    mutating func waits(_ number: Int) -> [Action] {
+        guard !isOver else { return [] }
+        if number == next?.number { return giveUpMove("it has to be let in there") }
+        guard number == current.number else { return [] }
+        let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
+        (current.isWaiting, current.leg, current.isFlowing) = (true, nil, false)
+        (ticket, lostAt, offerAt) = (nil, nil, nil)
+        return leaveOld() + closing + [.say("waits to be let in by a moderator, and sends nothing until then")]
     }
 
     mutating func moving(_ number: Int, within seconds: Int, at now: Instant) -> [Action] {
@@ -358,7 +372,7 @@ struct CallSession {
         }
         // The first attempt to come back may go to a machine that is gone.
         let limit = hasBeenIn && comeback.failures < 2 ? Self.answerAgainWithin : Self.answerWithin
-        guard one.isOpen, !one.isJoined, now >= one.openedAt + limit else { return (one, []) }
+        guard one.isOpen, !one.isJoined, !one.isWaiting, now >= one.openedAt + limit else { return (one, []) }
         guard hasBeenIn else { return (one, end("the server did not answer the join")) }
         return (another(for: one, .lost, at: now).0, [.drop(attachment: one.number), .note("no answer to the join")])
     }

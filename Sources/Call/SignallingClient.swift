@@ -18,6 +18,8 @@ package struct SignallingClient {
         /// `isFresh`: the server has no media of this seat yet.
         case joined(CallSession.Ticket, isFresh: Bool, RoomPeople.Update)
         case answer(String)
+        /// A moderator has to let the participant in.
+        case waiting
         case people(RoomPeople.Update)
         case left(reason: String)
         /// The room moves to another server; this one ends the call within so many seconds.
@@ -39,6 +41,8 @@ package struct SignallingClient {
                     ticket, isFresh: object["fresh"] as? Bool ?? false,
                     RoomPeople.Update(object) ?? .whole([], viewers: 0))
             case "answer": self = .answer(text("sdp"))
+            // With `people` it tells a moderator who waits.
+            case "waiting" where object["people"] == nil: self = .waiting
             case "left": self = .left(reason: text("reason"))
             case "moving": self = .moving(within: Int(max(1, min(JSONObject.number(object["within"]) ?? 1, 3600))))
             case "error":

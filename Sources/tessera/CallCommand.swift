@@ -14,7 +14,9 @@ struct CallCommand: AsyncParsableCommand {
 
             It keeps the call: it comes back for a minute after a lost connection or a dead server, in the same seat \
             where the server gives it, and changes over to another server when its room moves. What it saves goes on \
-            in the same file, which stands still for as long as nothing came. Each event of its connections is one \
+            in the same file, which stands still for as long as nothing came. Where a moderator has to let it in, it \
+            waits and sends nothing. What its source does not give is told as switched off, and a line tells when the \
+            server gets no audio or no video from it. Each event of its connections is one \
             line on the standard error, with the time: lost, joined again, back, moving, moved; the last of each kind \
             with the time without picture and without sound.
             """)

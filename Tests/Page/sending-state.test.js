@@ -237,6 +237,18 @@ test('a device that is unplugged is off, and the user is told', () => {
   user.toggle('audio').says('opening', 'on', { audio: false, video: true }).opens('audio').says('on', 'on', BOTH);
 });
 
+test('a microphone that the system pauses is not sent, and can be switched off meanwhile', () => {
+  const user = User.inCall();
+  user.do(user.state.paused('audio', true)).says('paused', 'on', { audio: false, video: true });
+  user.do(user.state.paused('audio', false)).says('on', 'on', BOTH);
+  user.do(user.state.paused('audio', true)).toggle('audio').do(user.state.paused('audio', false)).says('off', 'on', { audio: false, video: true });
+  // Another one is not paused, and one that opens may be.
+  user.do(user.state.paused('audio', true)).do(user.state.choose('audio', 'other'));
+  user.opens('audio').toggle('audio').says('on', 'on', BOTH);
+  user.do(user.state.reopen('audio')).do(user.state.opened('audio', user.openings.audio.shift().attempt, true)).says('paused', 'on', { audio: false, video: true });
+  user.do(user.state.ended('audio')).do(user.state.paused('audio', true)).says('off', 'on', { audio: false, video: true });
+});
+
 test('a device that is unplugged while muted is opened by the next unmuting', () => {
   const user = User.inCall().toggle('audio');
   user.do(user.state.ended('audio')).says('off', 'on', { audio: false, video: true });

@@ -52,6 +52,9 @@ struct Member: Hashable, Sendable {
     /// The number of the presenting during which it was chosen; nil: nobody presented.
     var choiceMadeDuring: Int?
 
+    /// What the server did not get of what the member said to send, as its loop reported last.
+    var notReceived: MediaKinds = []
+
     var isConnected = false
     /// Whether there was a media connection already.
     var wasConnected = false
@@ -92,6 +95,18 @@ struct Member: Hashable, Sendable {
     /// Whether the camera's picture is sent, or the screen in its place.
     var sendsVideo: Bool { (videoOn || isPresenting && !mayScreenBeBeside) && !videoMuted && isShown }
 
+    /// What the member says to send by microphone and camera, and may send.
+    var claims: MediaKinds {
+        var kinds: MediaKinds = speaksAloud ? .audio : []
+        // A screen in place of the camera sends nothing while it stands still.
+        if videoOn, !videoMuted, isShown, !isPresenting || mayScreenBeBeside { kinds.insert(.video) }
+        return kinds
+    }
+    /// What of that the server does not get.
+    var missing: MediaKinds { notReceived.intersection(claims) }
+    /// Whether the microphone is on, and its audio comes.
+    var isHeard: Bool { speaksAloud && !missing.contains(.audio) }
+
     /// Whether what leaves the room (recordings, their tracks, streams) may have the member's picture and audio.
     var isRecorded: Bool { unrecordedBy.isEmpty }
 
@@ -107,6 +122,6 @@ struct Member: Hashable, Sendable {
             hand: hand,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,
-            volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput)
+            volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput, missing: missing)
     }
 }

@@ -328,6 +328,12 @@ struct Room: Sendable {
         members[index].mediaLostAt = isConnected ? nil : now
     }
 
+    /// What a member says to send and the server does not get.
+    mutating func setMissing(_ kinds: MediaKinds, of id: String) {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].notReceived = kinds
+    }
+
     /// The members whose seats have expired.
     ///
     /// - Parameter limit: how long a seat stays without a media connection.

@@ -148,6 +148,8 @@ package struct ParticipantInfo: Hashable, Sendable {
     package var recorded: Bool { unrecordedBy.isEmpty }
     /// Whether it is a source that the server pulls, and no person.
     package var isInput = false
+    /// What it says to send, and the server has not got for some seconds.
+    package var missing: MediaKinds = []
 }
 
 /// Moderation of one participant; nil leaves a value as it is.

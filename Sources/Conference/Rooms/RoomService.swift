@@ -247,6 +247,11 @@ final class RoomService: Sendable {
                     host.setMaySendMessages(id, maySendMessages)
                 }
             }
+            if was.claims != member.claims {
+                media.peers.run(member.id) { [id = member.id, claims = member.claims] host, _ in
+                    host.setClaims(id, claims)
+                }
+            }
         }
         if !isSamePicture { announceLayouts(slot, since: old) }
         for recording in slot.running { recording.follow(slot.room, since: old) }
@@ -401,6 +406,16 @@ final class RoomService: Sendable {
                 if let listener = slot.listeners[id] { put(shared, in: listener.mailbox) }
             }
             updateLimits(&slot)
+        }
+    }
+
+    /// What a participant says to send and the server does not get.
+    func missing(_ kinds: MediaKinds, of participant: String) {
+        // Mostly nothing is, at the first report of each connection, and nothing changes.
+        let known = registry.room(of: participant)?.read { $0.room.member(participant)?.notReceived } ?? nil
+        guard known != nil, known != kinds else { return }
+        _ = try? changeRoom(of: participant) { slot throws(ConferenceError) in
+            slot.room.setMissing(kinds, of: participant)
         }
     }
 

@@ -224,7 +224,7 @@ struct RoomSlot {
         for member in room.members {
             var person = Scene.Person(
                 id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
-                sendsAudio: member.sendsAudio, isMuted: !member.speaksAloud, hand: member.hand,
+                sendsAudio: member.sendsAudio, isMuted: !member.isHeard, hand: member.hand,
                 isSpeaking: member.isSpeaking,
                 isPresenting: member.isPresenting && !member.sendsScreenBeside, isPinned: member.isPinned,
                 joinOrder: member.joinOrder,

@@ -226,6 +226,11 @@ enum OpenAPI {
                 "input": [
                     "type": "boolean", "description": "True for a source that the server pulls; missing for people.",
                 ],
+                "missing": [
+                    "type": "array", "items": Schema.choice(["audio", "video"]),
+                    "description":
+                        "What the participant says to send and the server has not received for four seconds; missing where nothing is.",
+                ],
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
         "Input": Schema.object(
             [

@@ -212,6 +212,7 @@ extension ParticipantEvent {
                 "roundTripMs": .number(link.roundTrip.inMilliseconds), "rung": .integer(link.rung),
                 "reason": .string(link.reason.sentence),
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
+                "heard": .string(link.heard.rawValue), "seen": .string(link.seen.rawValue),
             ]
         case .moving(let limit): ["type": "moving", "within": .number(limit.inSeconds)]
         // The session sends other messages for these, or none.

@@ -14,13 +14,13 @@ import { Signalling } from './signalling.js';
 const LINE_EVERY = 1000;
 
 /// Events, `detail` in brackets:
-/// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
+/// - the way in and out: `place` (where the user is now: joining, waiting, call, refused or ended), before all others; `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
-///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
+///   `muted`, `asked` and `screenStopped` (the id of who did it), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read);
 /// - another server: `moving` ({within}: the seconds that this may take), and `moved` ({isSeamless}: the picture and the sound went on).
 export class Call extends EventTarget {
@@ -64,6 +64,8 @@ export class Call extends EventTarget {
     /** @type {Line | null} */
     this.line = null;
     this.lineTimer = this.awake = null;
+    /// What was missing when the event `missing` came last.
+    this.toldMissing = '';
     this.channel = new Channel(this);
     this.listeners = new AbortController();
     this.timers = new Map();
@@ -73,6 +75,8 @@ export class Call extends EventTarget {
     /** @type {Map<number, Signalling>} */
     this.sockets = new Map();
     this.session = new CallSession();
+    /// Where the user is: joining, waiting, call, refused or ended.
+    this.place = this.session.place;
     this.listen();
     this.act(this.session.start());
   }
@@ -83,6 +87,14 @@ export class Call extends EventTarget {
 
   get id() { return this.signalling.id; }
   get me() { return this.people.find(this.id); }
+  /// The kinds of what the user sends ('audio', 'video') of which the server has got nothing for some seconds.
+  /** @returns {import('./sending-state.js').Kind[]} */
+  get missing() { return (this.me?.missing ?? []).filter(kind => this.sending.state.isSent(kind)); }
+  /// What the server gets: `audio` is sound, silence or nothing, `video` is pictures or nothing; null before it has said so.
+  get received() {
+    const { heard, seen } = this.line?.server ?? {};
+    return heard && seen ? { audio: heard, video: seen } : null;
+  }
   get isModerator() { return this.role === 'moderator'; }
   /// Whether nothing is sent, since the room is recorded and the user has not answered `consent`.
   get isHeld() { return this.sending.isHeld; }
@@ -126,7 +138,7 @@ export class Call extends EventTarget {
     };
     const { signal } = this.listeners;
     // Before there is a connection, and while the user waits to be let in, the server knows of nothing.
-    this.sending.addEventListener('changed', () => { if (this.connection) this.sendState(); this.emit('changed'); }, { signal });
+    this.sending.addEventListener('changed', () => { if (this.connection) this.sendState(); this.emit('changed'); this.tellMissing(); }, { signal });
     this.sending.addEventListener('sharing', () => this.sendPresent(), { signal });
     this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
@@ -154,7 +166,14 @@ export class Call extends EventTarget {
   }
 
   /** @param {import('./call-session.js').Action[]} actions */
-  act(actions) { for (const action of actions) /** @type {(action: any) => void} */ (this.actions[action.type])(action); }
+  act(actions) {
+    // First, since what follows may look at the page.
+    if (this.place !== this.session.place) {
+      this.place = this.session.place;
+      this.emit('place', this.place);
+    }
+    for (const action of actions) /** @type {(action: any) => void} */ (this.actions[action.type])(action);
+  }
 
   /// What each action of the session does here.
   /** @type {import('./call-session.js').Handlers} */
@@ -367,6 +386,14 @@ export class Call extends EventTarget {
     if (!isQuiet && (joined.length || left.length)) this.emit('joins', { joined, left });
     this.choice.arrived(this.signalling, id => Boolean(this.people.find(id))).forEach(message => this.signalling.send(message));
     this.emit('people');
+    this.tellMissing();
+  }
+
+  tellMissing() {
+    const { missing } = this, told = missing.join();
+    if (told === this.toldMissing) return;
+    this.toldMissing = told;
+    this.emit('missing', missing);
   }
 
   layoutChanged(message) {
@@ -412,7 +439,8 @@ export class Call extends EventTarget {
 
   sendState(only = null) {
     const { audio, video, hand } = this.sending;
-    this.tell({ type: 'state', audio, video, hand }, { only });
+    // It does not wait for a socket: each seat is told what is so once it is joined.
+    this.tell({ type: 'state', audio, video, hand }, { only, isLasting: false });
   }
 
   /// Sends a message to everyone, or to one participant.

@@ -13,17 +13,20 @@ export function showControls(call) {
   if (!navigator.mediaDevices?.getDisplayMedia) $('toggle-screen').hidden = true;
   $('toggle-record').hidden = !call.mayRecord;
 
-  press('toggle-audio', shown.audio, 'mic', t(`audio.${shown.audio}`), t(`audio.${shown.audio}.action`));
-  press('toggle-video', shown.video, 'camera', t(shown.video === 'opening' ? 'camera.opening' : 'camera'), t(`camera.${shown.video}.action`));
+  // What does not arrive is not shown as if others heard it.
+  const audio = call.missing.includes('audio') ? 'missing' : shown.audio, video = call.missing.includes('video') ? 'missing' : shown.video;
+  press('toggle-audio', audio, 'mic', t(`audio.${audio}`), t(`audio.${audio}.action`));
+  press('toggle-video', video, 'camera', t(['opening', 'missing'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
 }
 
-/// `state`: on, opening or off. Nothing is sent while a device opens.
+/// `state`: on, off, opening or paused (nothing is sent), or missing (nothing arrives).
 function press(id, state, iconName, text, action) {
   const button = $(id), isOn = state === 'on';
   button.classList.toggle('off', state === 'off');
-  button.classList.toggle('opening', state === 'opening');
+  button.classList.toggle('opening', ['opening', 'paused'].includes(state));
+  button.classList.toggle('missing', state === 'missing');
   button.setAttribute('aria-busy', String(state === 'opening'));
   button.setAttribute('aria-label', action);
   button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
@@ -57,12 +60,13 @@ const percent = share => (share === null ? '–' : `${(share * 100).toFixed(shar
 const rate = value => t('line.rate', { value });
 
 function showLineDetails() {
-  const { down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec, estimate, reason } = lineState ?? {};
+  const { down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec, estimate, reason, heard, seen } = lineState ?? {};
   const details = lineState ? [
     ['receiving', rate(down)], ['sending', rate(up)], ['lossDown', percent(lossDown)], ['lossUp', percent(lossUp)],
     ['roundTrip', roundTrip === null ? '–' : `${Math.round(roundTrip * 1000)} ms`],
     ['picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} / s` : ''}` : '–'], ['codec', codec ?? '–'],
     ...(estimate ? [['estimate', rate(estimate)]] : []), ...(reason ? [['reason', reason]] : []),
+    ...(heard ? [['heard', t(`line.heard.${heard}`)], ['seen', t(`line.seen.${seen}`)]] : []),
   ] : [];
   $('line-list').replaceChildren(...details.flatMap(([key, value]) => [
     element('dt', { textContent: t(`line.${key}`) }), element('dd', { textContent: value })]));

@@ -16,6 +16,8 @@ import { lobby, sending } from '/assets/lobby.js';
 import { bindNotices } from '/assets/notice-board.js';
 import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
+import { followPlace } from '/assets/place.js';
+import { bindPushToTalk } from '/assets/push-to-talk.js';
 import { bindReactions } from '/assets/reactions.js';
 import { bindRecordings, followRecording, mark, openRecordings } from '/assets/recordings.js';
 import { bindSelf } from '/assets/self.js';
@@ -25,7 +27,7 @@ import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { followStreaming } from '/assets/streaming.js';
 import { Call } from '/assets/tessera.js';
-import { bindPushToTalk, MutedSpeech } from '/assets/voice.js';
+import { MutedSpeech } from '/assets/voice.js';
 import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
 import { explain, has, t } from '/assets/words.js';
 
@@ -45,9 +47,9 @@ function openLobby() {
 export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
+  followPlace(call, show);
   followOrientation(call);
   call.addEventListener('waiting', waiting);
-  call.addEventListener('admitted', () => show('call'));
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
@@ -63,7 +65,6 @@ export function join(room, name, pin, isTold) {
 function waiting() {
   closeDialogs();
   notice(null);
-  show('waiting');
   $('waiting-title').focus();
 }
 
@@ -72,7 +73,6 @@ function closeDialogs() { document.querySelectorAll('dialog[open]:not(#consent)'
 
 function refused(problem) {
   if (problem.code === 'unauthorized') address.forgetToken();
-  show('lobby');
   lobby.showRefusal(problem);
 }
 
@@ -83,7 +83,6 @@ function entered(room) {
   $('call-title').textContent = t('title', { room });
   showInvitation(room);
   applySettings(call);
-  show('call');
   showSide(null);
   clearMessages();
   unread(0);
@@ -98,7 +97,8 @@ function ended(end) {
   $('ended-text').textContent = !end ? '' : has(`ended.${end.reason}`) ? t(`ended.${end.reason}`) : explain({ code: end.reason, message: end.message });
   document.querySelectorAll('dialog[open]').forEach(dialog => dialog.close());
   notice(null);
-  show('ended');
+  // Who has waited in vain may join again.
+  lobby.close();
   $('ended-title').focus();
 }
 

@@ -49,14 +49,17 @@ function row(call, person) {
   if (person.hand) made.append(icon('hand', t('hand.raised')));
   if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
   if (person.presenting) made.append(icon('screen', t('share.on')));
-  const hears = person.audio && !person.audioMuted, shows = person.video && !person.videoMuted;
+  const audio = arrival(person, 'audio', person.audio && !person.audioMuted), video = arrival(person, 'video', person.video && !person.videoMuted);
   made.append(
-    icon(hears ? 'mic' : 'mic-off', t(hears ? 'microphone.on' : 'microphone.off'), !hears),
-    icon(shows ? 'camera' : 'camera-off', t(shows ? 'camera.on' : 'camera.off'), !shows));
+    icon(audio === 'on' ? 'mic' : 'mic-off', t(`microphone.${audio}`), audio !== 'on'),
+    icon(video === 'on' ? 'camera' : 'camera-off', t(`camera.${video === 'missing' ? 'unseen' : video}`), video !== 'on'));
   if (person.role !== 'viewer') made.append(pin(call, person));
   if (hasMenu(call, person)) made.append(personButton(call, person));
   return made;
 }
+
+/// on, off, or missing: it is on, and nothing of it arrives.
+const arrival = ({ missing }, kind, isOn) => (!isOn ? 'off' : missing?.includes(kind) ? 'missing' : 'on');
 
 function pin(call, { id, name }) {
   const isPinned = id === call.mine?.pin;

@@ -8,6 +8,7 @@ import { showFile } from '/assets/files.js';
 import { showHosts } from '/assets/hosts.js';
 import { showAlone } from '/assets/invite.js';
 import { layoutTitle } from '/assets/layouts.js';
+import { watchMissing } from '/assets/missing.js';
 import { announce, watchNews } from '/assets/news.js';
 import { endNotice, tell } from '/assets/notice-board.js';
 import { showNames } from '/assets/picture.js';
@@ -40,8 +41,9 @@ export function showCall(call) {
   watchPresenters(call);
   followChat(call);
   watchUnrecorded(call);
+  watchMissing(call);
   on('people room role waitingPeople', () => showHosts(call));
-  on('changed entered role room', () => showControls(call));
+  on('changed entered role room missing', () => showControls(call));
   on('recording', () => showRecording(call));
   on('pinTries', wrong => notice(t('host.pin.tried', { count: wrong, number: wrong }), 30));
   on('muted', by => tell({ kind: 'told', key: 'muted', text: t('host.muted', { name: nameOf(by) }) }));

@@ -85,6 +85,7 @@ extension ParticipantInfo {
             where: [
                 "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) }),
                 "input": isInput ? true : nil,
+                "missing": missing.isEmpty ? nil : .array(missing.names.map { .string($0) }),
             ])
     }
 }

@@ -43,6 +43,7 @@ package final class HostedPeer {
     /// The traces of frames that wait in the peer's pacer.
     var leaving: [PictureTrace] = []
     var meter = LinkMeter()
+    var arrivals: ArrivalWatch
     /// The faults that the counters of the loop hold already.
     var lastFaults = PeerFaults()
     /// Video frames per second, sent to the peer and received from it, in the last second.
@@ -50,9 +51,11 @@ package final class HostedPeer {
 
     package init(
         id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake,
-        opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, loopBudget: LoopBudget
+        opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, claims: MediaKinds = [],
+        loopBudget: LoopBudget
     ) {
         self.maySendMessages = maySendMessages
+        arrivals = ArrivalWatch(claimed: claims)
         self.loopBudget = loopBudget
         self.id = id
         self.seatID = seatID
@@ -93,6 +96,8 @@ package final class HostedPeer {
         link.rung = rungHeight
         link.reason = reason
         link.mode = selector.mode
+        link.heard = arrivals.heard
+        link.seen = arrivals.seen
         return meter.report(link)
     }
 

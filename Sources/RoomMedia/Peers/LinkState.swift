@@ -16,4 +16,7 @@ package struct LinkState: Hashable, Sendable {
     /// Why the picture is not larger.
     package var reason: LinkReason
     package var mode = LinkMode.full
+    /// What the server hears and sees of the participant.
+    package var heard = HeardAudio.nothing
+    package var seen = SeenVideo.nothing
 }

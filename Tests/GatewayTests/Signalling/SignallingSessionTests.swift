@@ -414,6 +414,16 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         #expect(people.count == 1 && json["viewers"] == 1)
     }
 
+    @Test func `a participant of whom something is missing says what`() {
+        var ada = person("p1")
+        (ada.audio, ada.video) = (true, true)
+        #expect(ada.json["missing"] == nil)
+        ada.missing = [.audio, .video]
+        #expect(ada.json["missing"] == ["audio", "video"] && ada.json["audio"] == true)
+        ada.missing = .video
+        #expect(ada.json["missing"] == ["video"])
+    }
+
     @Test func `an event for many clients is encoded once`() {
         let message = ServerMessage.event(SharedEvent(.speaker("p1")))
         #expect(message.bytes == ByteBuffer(bytes: message.json.bytes))
@@ -439,6 +449,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
             reason: LinkReason(.serverBusy, "The server is busy."))
         let told = try object(.event(SharedEvent(.link(link))))
         #expect(told["sent"] == 2000 && told["reason"] == "The server is busy." && told["reasonCode"] == "server_busy")
+        #expect(told["heard"] == "nothing" && told["seen"] == "nothing")
         #expect(
             try object(
                 .event(
