@@ -104,6 +104,7 @@ struct Endpoints: Sendable {
             })
         table.addAvatars(conference, policy: access)
         table.addCluster(outlook)
+        table.addWebhooks(webhooks)
         table.addEvents(conference, readers: eventReaders, policy: access)
         table.addNode(drain, settings: configuration.cluster.drain)
         table.addSignalling()

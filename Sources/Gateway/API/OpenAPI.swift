@@ -133,7 +133,7 @@ enum OpenAPI {
                     ["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string],
                     required: ["code", "message"])
             ], required: ["error"]),
-        "Event": EventDescription.schema, "Meeting": EventDescription.meeting,
+        "Event": EventDescription.schema, "Meeting": EventDescription.meeting, "Webhook": Webhooks.Report.schema,
         "RoomSummary": Schema.object(
             [
                 "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,
