@@ -35,6 +35,7 @@ export function followRecording(newCall) {
     // A host finds the recording after the call, even without having opened the list.
     else if (word === 'record.started' && call.connection && call.mayRecord) fetchList();
   });
+  call.addEventListener('entered', () => { if (call.recording && call.mayRecord) fetchList(); });
   call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) })); });
   call.addEventListener('problem', ({ detail }) => { if ($('recordings').open) say(explain(detail)); });
   call.addEventListener('ended', () => clearTimeout(timer));

@@ -68,8 +68,8 @@ final class Webhooks: Sendable {
     /// Sends what waits for a webhook now, instead of at the end of its pause, also where it is off. Returns whether there
     /// is such a webhook.
     func retry(_ number: Int) -> Bool {
-        guard webhooks.indices.contains(number - 1) else { return false }
-        inbox.withLock(waking: .one) { _ = $0.retries.insert(number - 1) }
+        guard webhooks.indices.contains(number &- 1) else { return false }
+        inbox.withLock(waking: .one) { _ = $0.retries.insert(number &- 1) }
         return true
     }
 

@@ -131,7 +131,7 @@ struct SenderClock: Sendable {
         stream.transit.insert(arrival.nanoseconds &- media, at: arrival, window: Self.window)
         streams[ssrc] = stream
         if let mapping = stream.mapping.value, let known = offset.value {
-            let offset = offset(of: stream, known, at: arrival)
+            let offset = streamOffset(stream, known, at: arrival)
             let capture = Instant(nanoseconds: media &+ mapping &+ offset)
             if (arrival - capture).nanoseconds.magnitude < Self.plausible.nanoseconds.magnitude {
                 return min(capture, arrival)
@@ -141,19 +141,39 @@ struct SenderClock: Sendable {
         return min(Instant(nanoseconds: media &+ fastest), arrival)
     }
 
-    /// The offset of a stream: that of all, or a smaller one where its reports were late.
-    private mutating func offset(of stream: Stream, _ known: Int64, at now: Instant) -> Int64 {
-        // The reports and the streams that run, without those whose offset tells of another clock.
-        let running = streams.values.lazy.filter { now - $0.lastSeen < Self.window }.compactMap(\.offset).filter {
-            Self.distance($0, known) < Self.ntpStep.nanoseconds.magnitude
+    /// The offset of a stream: that of all, or a smaller one where its reports were late. Allocates nothing.
+    private mutating func streamOffset(_ stream: Stream, _ known: Int64, at now: Instant) -> Int64 {
+        var count = 0
+        var (smallest, largest) = (Int64.max, Int64.min)
+        for other in streams.values {
+            guard let value = Self.offset(of: other, near: known, at: now) else { continue }
+            (count, smallest, largest) = (count + 1, min(smallest, value), max(largest, value))
         }
-        let base = min(known, running.max() ?? known)
+        let isReported = reports.last.map { now - $0 < Self.window } ?? false
+        var base = known
+        if isReported {
+            // One stream alone proves nothing about the reports, and its own offset is enough for it.
+            if count > 1 { base = min(known, largest) }
+        } else if count > 0 {
+            base = smallest
+        }
         let isSure = base == known && reports.count == Self.fewReports && reports[0] > now - Self.window
         let least = base &- (isSure ? Self.lateReport : Self.lateFewReports).nanoseconds
-        let common = sharedOffset(min(base, running.filter { $0 >= least }.min() ?? base), at: now)
-        guard let own = stream.offset, own < least, Self.distance(own, known) < Self.ntpStep.nanoseconds.magnitude
-        else { return common }
+        var common = base
+        for other in streams.values {
+            if let value = Self.offset(of: other, near: known, at: now), value >= least { common = min(common, value) }
+        }
+        common = sharedOffset(common, at: now)
+        guard let own = Self.offset(of: stream, near: known, at: now), own < least else { return common }
         return min(own, common)
+    }
+
+    /// The offset of a stream that runs; nil where it tells of another clock.
+    private static func offset(of stream: Stream, near known: Int64, at now: Instant) -> Int64? {
+        guard now - stream.lastSeen < window, let value = stream.offset,
+            distance(value, known) < ntpStep.nanoseconds.magnitude
+        else { return nil }
+        return value
     }
 
     /// The least offset of the window; it falls at once and rises slowly.

@@ -85,7 +85,7 @@ final class TrackFiles {
     }
 
     /// Who and what a file is of, before the recording's title.
-    private func labels(_ number: Int) -> RecordingLabels? {
+    private func trackLabels(_ number: Int) -> RecordingLabels? {
         guard var labels = labels?.now() else { return nil }
         let track = list[number]
         labels.title = [track.name, track.kind.rawValue, labels.title].filter { !$0.isEmpty }.joined(separator: ", ")
@@ -188,7 +188,7 @@ final class TrackFiles {
         let encoder = try AudioEncoder(.opus)
         let (number, sink) = try begin(id, .audio, codec: "opus", at: time)
         let writer = try TrackWriter(
-            sink: sink, .opus(description: encoder.description, priming: encoder.priming), labels(number))
+            sink: sink, .opus(description: encoder.description, priming: encoder.priming), trackLabels(number))
         audio[id] = AudioTrack(number: number, writer: writer, encoder: encoder, start: time)
     }
 
@@ -253,7 +253,7 @@ final class TrackFiles {
         let (number, sink) = try begin(
             frame.source.participant, frame.kind, codec: coded.codec.rawValue, rotation: frame.rotation, at: time)
         pictures[frame.source] = PictureTrack(
-            number: number, writer: try TrackWriter(sink: sink, .video(coded, format), labels(number)), start: time,
+            number: number, writer: try TrackWriter(sink: sink, .video(coded, format), trackLabels(number)), start: time,
             codec: coded.codec,
             kind: frame.kind, rotation: frame.rotation)
     }
