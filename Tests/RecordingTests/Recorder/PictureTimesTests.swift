@@ -7,10 +7,10 @@ import Testing
 /// Where pictures are placed on a recording's clock, against the audio that was captured with them.
 @Suite struct PictureTimesTests {
     /// A participant whose audio is played with `delay` after its capture, and whose pictures need `way`, in ms.
-    private struct Case: CustomTestStringConvertible {
+    private struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
-        var delay: (Int) -> Int
-        var way: (Int) -> Int
+        var delay: @Sendable (Int) -> Int
+        var way: @Sendable (Int) -> Int
     }
 
     private static let cases = [
