@@ -16,8 +16,8 @@ from pathlib import Path
 
 TOOLS = ("esbuild", "brotli", "zopfli")
 # The first script of each page. They share no file, so that each page needs few.
-ENTRIES = ("start.js", "watch.js")
-PAGES = ("index.html", "watch.html")
+ENTRIES = ("start.js", "watch.js", "library.js")
+PAGES = ("index.html", "watch.html", "library.html")
 # In the pages themselves.
 INLINE = "reload.js"
 # For other sites: one file, whose name stays.

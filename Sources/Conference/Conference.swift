@@ -89,9 +89,8 @@ package final class Conference: Sendable {
         layoutService = LayoutService(
             layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger)
         recordingService = RecordingService(
-            configuration, control: recordings, rooms: roomService, thread: control, statistics: statistics,
-            logger: logger,
-            log: log)
+            configuration, control: recordings, rooms: roomService, thread: control, overload: media.overload,
+            statistics: statistics, logger: logger, log: log)
         streamService = StreamService(
             configuration, rooms: roomService, thread: control, statistics: statistics, log: log)
         moves = MoveService(
@@ -447,6 +446,16 @@ package final class Conference: Sendable {
     /// Delivers a complete recording once more, or now. Returns before that is done.
     package func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         try await recordingService.deliver(id)
+    }
+
+    /// Gives a complete recording a title; nil takes it away.
+    package func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+        try await recordingService.rename(id, to: title)
+    }
+
+    /// The path of a complete recording's small picture (JPEG), which is made where there is none; not for clients.
+    package func thumbnailPath(_ id: String) async throws(ConferenceError) -> String {
+        try await recordingService.thumbnailPath(of: id)
     }
 
     /// Removes a complete recording with all its files.

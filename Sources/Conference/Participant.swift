@@ -262,6 +262,16 @@ package final class Participant: Sendable {
         return known.reversed().compactMap { conference.recording($0.id) }
     }
 
+    /// The ids of the meeting's recordings that are this participant's to keep: all for a moderator, and for others
+    /// those that they started.
+    package func ownRecordings() -> Set<String> {
+        let own = conference.registry[room]?.read { slot in
+            let isHost = slot.room.member(id)?.effectiveRole == .moderator
+            return slot.recordings.entries.filter { isHost || $0.startedBy == id }.map(\.id)
+        }
+        return Set(own ?? [])
+    }
+
     /// Undoes the join: a room that was created for it ends too.
     package func withdraw() { conference.seats.withdraw(id) }
 

@@ -78,7 +78,7 @@ package struct Gateway: Sendable {
         let endpoints = await Endpoints(
             configuration, conference: conference, webhooks: webhooks, tracer: tracer, cluster: cluster?.front,
             drain: cluster?.drain, clusterSamples: { cluster?.samples ?? [] },
-            outlook: cluster?.outlook, usesTLS: tls != nil,
+            outlook: cluster?.outlook, linkKey: linkKey, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
         func abandon() async {
             await conference.drain(within: .seconds(1))
@@ -110,6 +110,15 @@ package struct Gateway: Sendable {
             await abandon()
             throw faults
         }
+    }
+
+    /// The secret of recordings' links where there are no tokens: that of the cluster, for which all nodes are one, or of
+    /// a file.
+    private var linkKey: [UInt8]? {
+        let auth = configuration.auth
+        guard auth.adminToken.isEmpty, auth.secret.isEmpty else { return nil }
+        if configuration.cluster.isOn { return Array(configuration.cluster.secret.utf8) }
+        return LinkKeyFile.secret(in: configuration.doors.directory, logger: logger)
     }
 
     /// The service of `doors.rawTCP`, if that is set.

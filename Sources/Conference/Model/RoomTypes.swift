@@ -245,8 +245,12 @@ package struct RecordingInfo: Hashable, Sendable {
     package var audioOnly = false
     /// The files of single participants, in the order of their beginnings.
     package var tracks: [RecordingTrack] = []
+    /// How smooth its picture is; nil where it is audio alone, and in entries of older versions.
+    package var frames: RecordingFrames?
     /// Frames and audio blocks that a slow disk lost.
     package var dropped = RecordingLosses()
+    /// What somebody called it; nil: nothing.
+    package var title: String?
     /// Whether a crash left the recording open and a later start closed it.
     package var isRepaired = false
     /// Why the recording failed or ended early.

@@ -32,6 +32,11 @@ enum OpenAPI {
                         "description":
                             "auth.adminToken; without one, requests from loopback as localhost or 127.0.0.1, not through a proxy.",
                     ],
+                    "recordingKey": [
+                        "type": "http", "scheme": "bearer",
+                        "description":
+                            "`key` of a recording in GET /api/rooms/{room}/recordings, for the hosts of its meeting: reads, renames, shares and removes this one, for 90 days.",
+                    ],
                     "roomToken": [
                         "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
                         "description":
@@ -65,8 +70,11 @@ enum OpenAPI {
         }
         var failures = description.failures
         if route.access != .everyone { failures += [429] }
+        // A name that cannot be a room's.
+        if route.path.hasPrefix("/api/rooms/{room}") || route.path.hasPrefix("/hls/{room}") { failures += [400] }
         switch route.access {
-        case .admin, .seat, .recordings, .recordingFile, .reader, .insider, .guest: failures += [401, 403]
+        case .admin, .seat, .recordings, .recordingFile, .recordingKeeper, .reader, .insider, .guest:
+            failures += [401, 403]
         case .endpoint: failures += [403]
         case .everyone: break
         }
@@ -89,7 +97,9 @@ enum OpenAPI {
         switch route.access {
         case .admin, .seat: operation["security"] = [["adminToken": []]]
         case .reader, .insider, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
-        case .recordings, .recordingFile: operation["security"] = [[:], ["adminToken": []]]
+        case .recordings, .recordingFile:
+            operation["security"] = [[:], ["adminToken": []], ["recordingKey": []]]
+        case .recordingKeeper: operation["security"] = [["adminToken": []], ["recordingKey": []]]
         case .everyone, .endpoint: break
         }
         return .object(operation)
@@ -118,7 +128,7 @@ enum OpenAPI {
         case 422: "Well-formed but invalid; the message lists the faults."
         case 428: "If-Match is missing."
         case 429: "Too fast."
-        case 503: "Draining, full or overloaded; Retry-After has the time to wait."
+        case 503: "Draining, full, overloaded, or a stream without media yet; Retry-After has the time to wait."
         default: "Refused."
         }
     }
@@ -133,7 +143,7 @@ enum OpenAPI {
                     ["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string],
                     required: ["code", "message"])
             ], required: ["error"]),
-        "Event": EventDescription.schema, "Meeting": EventDescription.meeting,
+        "Event": EventDescription.schema, "Meeting": EventDescription.meeting, "Webhook": Webhooks.Report.schema,
         "RoomSummary": Schema.object(
             [
                 "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,
@@ -356,6 +366,7 @@ enum OpenAPI {
                 ],
                 "seriesPart": ["type": "integer", "description": "The number in the series, from 2 on."],
                 "preRoll": ["type": "number", "description": "The seconds before startedAt that it has too."],
+                "title": ["type": "string", "description": "What somebody called it."],
                 "repaired": [
                     "type": "boolean", "description": "A crash left the recording open, and the next start closed it.",
                 ],
@@ -364,7 +375,19 @@ enum OpenAPI {
                 "tracks": Schema.list(of: Schema.ref("RecordingTrack")),
                 "error": ["type": "string", "description": "Why the recording failed, or ended early."],
                 "dropped": Schema.object(
-                    ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
+                    ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]
+                ).with(
+                    "description", "Frames, and blocks of audio, that a slow disk lost."),
+                "frames": Schema.object(
+                    [
+                        "perSecond": Schema.number.with(
+                            "description",
+                            "The mean of the complete file; a picture that does not change has fewer."),
+                        "wanted": Schema.number.with("description", "What the view has where there is time for it."),
+                        "overloadedSeconds": Schema.number.with(
+                            "description",
+                            "Seconds in which the server was overloaded: half of the frames, or fewer."),
+                    ], required: ["wanted", "overloadedSeconds"]),
                 "delivery": Schema.ref("Delivery"),
             ], required: ["id", "file", "state"]),
         "RecordingTrack": Schema.object(
@@ -406,6 +429,11 @@ enum OpenAPI {
                             "The path of the complete file, signed; &part=2 and so on open further parts. Missing while it is recorded.",
                     ],
                     "expiresAt": Schema.date,
+                    "key": Schema.string.with(
+                        "description",
+                        "For the hosts of the meeting, and who started it: a bearer token that reads, renames, shares and removes this recording after the call."
+                    ),
+                    "keyExpiresAt": Schema.date,
                 ]),
             ]
         ],
@@ -413,7 +441,11 @@ enum OpenAPI {
             "mode": Schema.choice(["move", "wait"]).with("description", "Without it that of cluster.drain.mode."),
             "within": Schema.number.with("description", "Seconds; without it those of cluster.drain.within."),
         ]),
-        "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
+        // One of both.
+        "RecordingChange": Schema.object([
+            "state": Schema.choice(["recording", "paused"]),
+            "title": Schema.string.with("description", "At most 200 bytes on one line; empty: none."),
+        ]),
         "Mark": Schema.object(["text": Schema.string], required: ["text"]),
         "Timeline": Schema.object(
             [

@@ -17,10 +17,13 @@ enum Access: Sendable, Equatable, CaseIterable {
     case insider
     /// Data that every page needs, independent of its room: as `reader`, and in mode `token` for every guest.
     case guest
-    /// Reading recordings: as `reader` while no token is configured at all, otherwise for administrators only.
+    /// Reading recordings: as `reader` while no token is configured at all, otherwise for administrators only; a single
+    /// one also for who has its key.
     case recordings
     /// A recording's file: as `recordings`, and for the holder of a signed link to it.
     case recordingFile
+    /// Changing one recording that is complete: for administrators, and for the hosts of its meeting, who have its key.
+    case recordingKeeper
     /// What is one participant's own, by the `id` in the path: for administrators, and for who sits there.
     case seat
     /// Changing something.
@@ -70,8 +73,12 @@ struct AccessPolicy: Sendable {
             if case .guest = principal { return }
         case .recordings:
             if verifier == nil, adminToken.isEmpty { return }
+            if hasKey(asked) { return }
+        case .recordingKeeper:
+            if hasKey(asked) { return }
         case .recordingFile:
             if verifier == nil, adminToken.isEmpty { return }
+            if hasKey(asked) { return }
             if links.allow(asked.recordingLink, at: Date()) { return }
         case .seat:
             if hasSeat(asked, of: asked.parameter("id")) { return }
@@ -127,6 +134,11 @@ struct AccessPolicy: Sendable {
             let claims = try? verifier.verify(token)
         else { return .anonymous }
         return .guest(claims)
+    }
+
+    /// Whether the request has the key of the recording in its path.
+    private func hasKey(_ asked: RouteRequest) -> Bool {
+        asked.parameters["id"].map { links.isKey(asked.bearer, of: $0, at: Date()) } ?? false
     }
 
     /// Whether the request has the admin token or, while none is configured, comes from this machine.

@@ -2,12 +2,15 @@
 
 import { element, notice } from '/assets/elements.js';
 import { announce } from '/assets/news.js';
+import { RecordingKeys } from '/assets/recording-keys.js';
 import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
 import { explain, region, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 // While the server completes a file.
 const LOOK_AGAIN = 1500;
+
+const keys = new RecordingKeys();
 
 let call = null;
 /// The recording as last shown, and the timer of the next look at the list.
@@ -30,8 +33,11 @@ export function followRecording(newCall) {
     if (word && call.connection) tell(t(word), true);
     showState();
     if ($('recordings').open) list();
+    // A host finds the recording after the call, even without having opened the list.
+    else if (word === 'record.started' && call.connection && call.mayRecord) fetchList();
   });
   call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) }), true); });
+  call.addEventListener('entered', () => { if (call.recording && call.mayRecord) fetchList(); });
   call.addEventListener('problem', ({ detail }) => { if ($('recordings').open) say(explain(detail)); });
   call.addEventListener('ended', () => clearTimeout(timer));
 }
@@ -78,6 +84,7 @@ function say(text) {
 }
 
 export function bindRecordings() {
+  $('recordings-library').hidden = $('ended-recordings').hidden = !keys.all.length;
   for (const action of ['start', 'pause', 'resume', 'stop']) {
     $(`record-${action}`).onclick = () => {
       say('');
@@ -120,12 +127,20 @@ export function mark(text) {
 
 // ---- The list
 
-async function list() {
-  clearTimeout(timer);
+/// The meeting's recordings, whose keys this browser keeps where they are the user's own: {answer, entries}.
+async function fetchList() {
   const { room, id, secret } = call.seat;
   const address = new URL(`/api/rooms/${encodeURIComponent(room)}/recordings`, call.server);
   const answer = await fetch(address, { headers: { Authorization: `Bearer ${id}.${secret}` } }).catch(() => null);
   const entries = answer?.ok ? await answer.json().catch(() => []) : [];
+  if (address.origin === location.origin) keys.keep(entries);
+  $('recordings-library').hidden = $('ended-recordings').hidden = !keys.all.length;
+  return { answer, entries };
+}
+
+async function list() {
+  clearTimeout(timer);
+  const { answer, entries } = await fetchList();
   if (!answer) say(t('record.unreachable'));
   else if (answer.status === 403) say(t('record.notYours'));
   $('recordings-title-list').hidden = !entries.length;
@@ -172,13 +187,16 @@ function tracks(entry) {
 }
 
 function describe(entry) {
-  const values = { time: time(entry.startedAt), length: length(entry.duration), size: size(entry.bytes) };
-  if (entry.url) return t(entry.audioOnly ? 'record.entry.audio' : 'record.entry', values) + (entry.error ? ` – ${entry.error}` : '');
+  const values = { time: dayAndTime(entry.startedAt), length: length(entry.duration), size: size(entry.bytes) };
+  const slow = Math.round(entry.frames?.overloadedSeconds ?? 0);
+  const words = [t(entry.audioOnly ? 'record.entry.audio' : 'record.entry', values), slow ? t('record.overloaded', { count: slow }) : '', entry.error];
+  if (entry.url) return words.filter(Boolean).join(' – ');
   if (entry.state === 'failed') return t('record.failed', { ...values, why: entry.error ?? '' });
   return t(runs(entry) ? 'record.entry.running' : 'record.entry.closing', values);
 }
 
 const time = date => new Date(date).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
+const dayAndTime = date => new Date(date).toLocaleString(region, { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 function size(bytes = 0) {
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];

@@ -28,6 +28,8 @@ protocol ConferenceService: Sendable {
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func removeRecording(_ id: String) async throws(ConferenceError)
+    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo
+    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String
     func recordings(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
     func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
@@ -143,6 +145,8 @@ protocol ConferenceSeat: MediaSeat {
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
     func recordings() throws(ConferenceError) -> [RecordingInfo]
+    /// Those of them that are this client's to rename, to share and to remove, also after the call.
+    func ownRecordings() -> Set<String>
     func signallingLost()
 }
 

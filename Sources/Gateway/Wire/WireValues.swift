@@ -35,7 +35,7 @@ extension RoomInfo {
             "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
             "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
             "streaming": .bool(isStreamed),
-            "preRoll": .number(preRoll.inSeconds),
+            "preRoll": .number(preRoll.roundedSeconds),
         ]
     }
 }
@@ -124,17 +124,25 @@ extension RecordingInfo {
             where: [
                 "endedAt": endedAt.map { .preciseDate($0) }, "endedBy": endedBy.map { .string($0.rawValue) },
                 "seriesPart": partOfSeries > 1 ? .integer(partOfSeries) : nil,
-                "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
+                "duration": duration.map { .number($0.roundedSeconds) }, "bytes": bytes.map { .integer($0) },
                 "parts": parts > 1 ? .integer(parts) : nil,
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
                 "view": view.map { .string($0) }, "audioOnly": audioOnly ? true : nil,
                 "tracks": tracks.isEmpty ? nil : .array(tracks.map(\.json)),
-                "repaired": isRepaired ? true : nil,
+                "title": title.map { .string($0) }, "repaired": isRepaired ? true : nil, "frames": frames.map(\.json),
                 "dropped": dropped.isEmpty
                     ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
                 "error": failure.map { .string($0) },
             ])
+    }
+}
+
+extension RecordingFrames {
+    fileprivate var json: JSONValue {
+        .object(
+            ["wanted": .number(wanted), "overloadedSeconds": .number(overloaded.toMilliseconds)],
+            where: ["perSecond": perSecond.map { .number($0) }])
     }
 }
 
@@ -143,10 +151,10 @@ extension RecordingTrack {
         .object(
             [
                 "participant": .string(participant), "name": .string(name), "kind": .string(kind.rawValue),
-                "file": .string(file), "codec": .string(codec), "start": .number(start),
+                "file": .string(file), "codec": .string(codec), "start": .number(start.toMilliseconds),
             ],
             where: [
-                "duration": duration.map { .number($0) }, "bytes": bytes.map { .integer($0) },
+                "duration": duration.map { .number($0.toMilliseconds) }, "bytes": bytes.map { .integer($0) },
                 "rotation": rotation.map { .integer($0) },
             ])
     }
@@ -169,7 +177,7 @@ extension RecordingPart {
     fileprivate var json: JSONValue {
         .object(
             ["file": .string(file)],
-            where: ["duration": duration.map { .number($0) }, "bytes": bytes.map { .integer($0) }])
+            where: ["duration": duration.map { .number($0.toMilliseconds) }, "bytes": bytes.map { .integer($0) }])
     }
 }
 

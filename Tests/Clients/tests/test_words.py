@@ -9,7 +9,7 @@ from support.page import WEB
 
 LANGUAGES = {path.name.split(".")[1]: json.loads(path.read_text()) for path in WEB.glob("words.*.json")}
 SCRIPTS = {path.name: path.read_text() for path in WEB.glob("*.js")}
-HTML = "\n".join((WEB / name).read_text() for name in ("index.html", "watch.html"))
+HTML = "\n".join((WEB / name).read_text() for name in ("index.html", "watch.html", "library.html"))
 
 
 def placeholders(text):
@@ -41,6 +41,18 @@ def test_every_word_is_used_and_every_used_one_is_there():
         plain = key.rsplit(".", 1)[0] if key.endswith((".one", ".other")) else key
         devices = key.startswith(("camera.", "microphone.", "loudspeaker."))
         assert key in in_html or plain in strings or key.startswith(prefixes) or devices, f"nobody uses {key}"
+
+
+def test_what_is_counted_has_the_words_of_every_number_and_nothing_else_has():
+    """`t` looks for KEY.one and KEY.other where it gets a count, and for KEY where it gets none."""
+    scripts = "\n".join(SCRIPTS.values())
+    calls = re.findall(r"\bt\('([\w.]+)'(?:, \{((?:[^{}]|\{[^{}]*\})*)\})?", scripts)
+    assert len(calls) > 100
+    for language, words in LANGUAGES.items():
+        for key, values in calls:
+            is_counted = re.search(r"(^|[\s,{])count\b", values) is not None
+            forms = {f"{key}.one", f"{key}.other"} if is_counted else {key}
+            assert forms <= words.keys(), (language, key, values)
 
 
 def test_no_sentence_is_left_in_the_html():

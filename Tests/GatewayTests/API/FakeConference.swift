@@ -27,6 +27,8 @@ final class FakeConference: ConferenceService {
         var finished: [String] = []
         /// The recordings of the meeting in `r`.
         var meeting: [RecordingInfo] = []
+        /// Those of them that are the seat's own.
+        var own: Set<String> = []
         var requests: [JoinRequest] = []
         var hls: [String: HLSStream] = [:]
         var events: [@Sendable (SharedEvent) -> Void] = []
@@ -150,6 +152,16 @@ final class FakeConference: ConferenceService {
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
 
+    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+        var recording = try change(id, to: .finished)
+        recording.title = title
+        note("title \(id) \(title ?? "")")
+        return recording
+    }
+    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String {
+        guard let recording = recording(id) else { throw .recordingNotFound(id) }
+        return recording.file
+    }
     func removeRecording(_ id: String) async throws(ConferenceError) {
         note("remove \(try change(id, to: .finished).id)")
     }
@@ -388,6 +400,7 @@ final class FakeConference: ConferenceService {
             if let error = conference.state.withLock({ $0.recordingError }) { throw error }
             return conference.state.withLock { $0.meeting }
         }
+        func ownRecordings() -> Set<String> { conference.state.withLock { $0.own } }
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }

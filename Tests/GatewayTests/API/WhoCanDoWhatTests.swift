@@ -68,7 +68,7 @@ import Testing
             "{id}", with: parts[1].contains("/recordings/") ? "rec" : "p1"
         )
         .replacing("{name}", with: "grid").replacing("{session}", with: "none")
-        .replacing("{client}", with: "none")
+        .replacing("{client}", with: "none").replacing("{number}", with: "1")
         var headers: HTTPFields = [.contentType: "application/sdp"]
         if let bearer = asker.bearer { headers[.authorization] = "Bearer " + bearer }
         let isOffer = path.hasPrefix("/whip/") || path.hasPrefix("/whep/")

@@ -47,7 +47,9 @@ import WebFiles
 
     @Test func `every file but the pages and the module for other sites is kept for good`() {
         #expect(
-            files.values.filter { !$0.isHashed }.map(\.name).sorted() == ["index.html", "tessera.js", "watch.html"])
+            files.values.filter { !$0.isHashed }.map(\.name).sorted() == [
+                "index.html", "library.html", "tessera.js", "watch.html",
+            ])
     }
 
     @Test func `every file that a file mentions is there`() throws {

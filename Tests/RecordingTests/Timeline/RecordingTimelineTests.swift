@@ -53,7 +53,7 @@ import Testing
         #expect(timeline.participants.map(\.name) == ["Ann", "Bob"])
         #expect(timeline.participants.first?.unrecorded == [Stretch(start: 0, end: 4), Stretch(start: 7, end: 10)])
         #expect(timeline.participants.last?.unrecorded == [Stretch(start: 6, end: 8)])
-        #expect(timeline.chapters.map(\.title) == ["Start", "Bob joined"])
+        #expect(timeline.chapters.map(\.title) == ["Start", "A participant joined"])
     }
 
     @Test func `a part has the chapter that it begins in, and times of its own`() {
