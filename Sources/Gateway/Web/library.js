@@ -3,7 +3,7 @@
 import { element } from '/assets/elements.js';
 import { byDay, RecordingKeys } from '/assets/recording-keys.js';
 import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
-import { has, language, t, translate } from '/assets/words.js';
+import { has, region, t, translate } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 /// How many are asked for at once, and how long a link for watching lives, in seconds.
@@ -68,12 +68,12 @@ async function load() {
   draw();
 }
 
-const time = date => new Date(date).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
-const day = ({ startedAt }) => new Date(startedAt).toLocaleDateString(language, { dateStyle: 'full' });
+const time = date => new Date(date).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
+const day = ({ startedAt }) => new Date(startedAt).toLocaleDateString(region, { dateStyle: 'full' });
 const title = entry => entry.title || entry.room || entry.id;
 
 function draw() {
-  const rooms = [...new Set(entries.map(({ room }) => room))].sort((one, other) => one.localeCompare(other, language));
+  const rooms = [...new Set(entries.map(({ room }) => room))].sort((one, other) => one.localeCompare(other, region));
   const wanted = rooms.includes($('room').value) ? $('room').value : '';
   $('room').replaceChildren(new Option(t('library.room.all'), ''), ...rooms.map(room => new Option(room, room, false, room === wanted)));
   $('room-row').hidden = rooms.length < 2;
