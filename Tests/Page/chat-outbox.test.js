@@ -48,6 +48,15 @@ test('what never arrives comes back after a while, and at the end of the call', 
   assert.deepEqual(outbox.close(), []);
 });
 
+test('what waits for a server that is away is not late: it is sent once', () => {
+  const outbox = new ChatOutbox();
+  outbox.send('waits', '', 0);
+  outbox.resume(40_000);
+  assert.deepEqual(outbox.overdue(40_000), []);
+  outbox.shown({ text: 'waits', to: undefined });
+  assert.deepEqual(outbox.overdue(99_000), []);
+});
+
 test('a server that answers nothing does not get message after message', () => {
   const outbox = new ChatOutbox();
   let sent = 0;

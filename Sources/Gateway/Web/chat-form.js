@@ -29,7 +29,12 @@ export function bindChatForm(call) {
 /** @param {import('./call.js').Call} call */
 export function followChat(call) {
   outbox = new ChatOutbox();
-  const timer = setInterval(() => { for (const late of outbox.overdue(performance.now())) giveBack(late, t('chat.late')); }, LOOK_EVERY);
+  let isDown = false;
+  const timer = setInterval(() => { if (!isDown) for (const late of outbox.overdue(performance.now())) giveBack(late, t('chat.late')); }, LOOK_EVERY);
+  call.addEventListener('connection', ({ detail }) => {
+    isDown = detail !== 'connected';
+    if (!isDown) outbox.resume(performance.now());
+  });
   call.addEventListener('chat', ({ detail }) => { if (detail.from === call.id && !detail.picture) outbox.shown(detail); });
   call.addEventListener('chatRefused', ({ detail }) => {
     const pending = outbox.refused();

@@ -41,7 +41,11 @@ export class ChatOutbox {
   /** @returns {Pending | null} */
   refused() { return this.#pending.shift() ?? null; }
 
-  /// The messages that have not arrived, and will not.
+  /// The server can be reached again, and is told what waited: their time begins anew.
+  resume(now) { for (const pending of this.#pending) pending.at = now; }
+
+  /// The messages that have not arrived, and will not. Not to be asked while the server cannot be reached: what is to be sent
+  /// waits for it then.
   /** @returns {Pending[]} */
   overdue(now) {
     const late = this.#pending.filter(({ at }) => now - at >= OVERDUE);

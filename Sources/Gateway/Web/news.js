@@ -9,14 +9,15 @@ import { isChatOpen, showSide } from '/assets/side.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-/// The switches. What is heavy is shown all the same, without its tone.
+/// The switches. What is for `heavy` is shown all the same, without its tone.
 export const KINDS = ['heavy', 'joins', 'hands', 'chat'];
 /// The tones of each kind of notice, in Hz.
 const TONES = {
   asked: [880, 1175], waiting: [659, 880, 659], connection: [392, 330], recording: [440, 440], presents: [523, 784],
   hands: [784, 988], chat: [880], joined: [523, 659], left: [659, 523],
 };
-const SWITCHES = { joined: 'joins', left: 'joins', presents: 'joins', hands: 'hands', chat: 'chat' };
+/// Whose notices are not shown either without their switch.
+const SWITCHES = { joined: 'joins', left: 'joins', hands: 'hands', chat: 'chat' };
 const TONE_SECONDS = 0.12, VOLUME = 0.06;
 /// The least time between two tones, and between two of one heavy kind, ms: who comes and goes at the door again and again
 /// makes no alarm of it.
@@ -48,7 +49,7 @@ function play(kind) {
 /// needs a notice over the picture.
 export function announce(told, isShown = true) {
   const { kind } = told, isWanted = isOn(SWITCHES[kind] ?? 'heavy');
-  if (!isWanted && !isHeavy(kind)) return;
+  if (!isWanted && SWITCHES[kind]) return;
   if (isShown) tell(told);
   // Who waits is counted as long as they do.
   if (kind !== 'waiting') noteMissed();

@@ -50,7 +50,7 @@ export function showCall(call) {
   on('asked', by => announce({ kind: 'asked', text: t('host.asked', { name: nameOf(by) }), actions: [{ text: t('audio.off'), act: () => call.sending.setAudio(true) }] }));
   // What is done needs no word any more.
   on('changed', () => { if (call.sending.shown.audio !== 'off') for (const key of ['asked', 'muted', t('audio.youAreMuted')]) endNotice(key); });
-  on('layoutChosen', ({ by, name }) => announce({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
+  on('layoutChosen', ({ by, name }) => tell({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
   on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
   on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
   on('line', showLine);

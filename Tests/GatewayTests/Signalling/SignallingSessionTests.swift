@@ -141,6 +141,19 @@ import Testing
         #expect(ServerMessage.error(Refusal(.badSDP, "m"), fatal: false).json["retryAfter"] == nil)
     }
 
+    @Test func `the refusal of a chat message says that it is about one, so that the client keeps its text`() {
+        var session = joined()
+        let text = String(repeating: "語", count: 3000)
+        let actions = session.received(#"{"type":"chat","text":"\#(text)"}"#)
+        guard case .send(let message)? = actions.first else { Issue.record("no answer"); return }
+        #expect(message.json["about"] == "chat" && message.json["code"] == "bad_message")
+        guard case .send(let other)? = session.received(#"{"type":"layout","name":"A"}"#).first else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(other.json["code"] == "unknown_layout" && other.json["about"] == nil)
+    }
+
     @Test func `a client above its limits loses the connection and the seat`() {
         var session = joined()
         let enough = Refusal(.tooFast, "enough", retryAfter: .seconds(1))
@@ -365,19 +378,6 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
             changed == [
                 "type": "layout", "name": "grid", "view": "main", "scope": "room", "pin": .array([]), "by": "p3",
             ])
-    }
-
-    @Test func `the refusal of a chat message says that it is about one, so that the client keeps its text`() throws {
-        var session = joined()
-        let text = String(repeating: "語", count: 3000)
-        let actions = session.received(#"{"type":"chat","text":"\#(text)"}"#)
-        guard case .send(let message)? = actions.first else { Issue.record("no answer"); return }
-        #expect(try object(message)["about"] == "chat" && object(message)["code"] == "bad_message")
-        guard case .send(let other)? = session.received(#"{"type":"layout","name":"A"}"#).first else {
-            Issue.record("no answer")
-            return
-        }
-        #expect(try object(other)["code"] == "unknown_layout" && object(other)["about"] == nil)
     }
 
     @Test func `participants have three forms`() throws {
