@@ -122,7 +122,7 @@ function describe(entry, isComplete) {
 
 function size(bytes = 0) {
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];
-  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
+  return `${value.toLocaleString(region, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
 }
 
 /// The picture comes once it is near the window: the server makes it then.
@@ -219,7 +219,7 @@ function share(entry, line) {
     field.hidden = false;
     field.value = made.url;
     field.select();
-    const end = new Date(made.expiresAt).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' });
+    const end = new Date(made.expiresAt).toLocaleString(region, { dateStyle: 'medium', timeStyle: 'short' });
     const isCopied = await navigator.clipboard?.writeText(made.url).then(() => true, () => false);
     say(t(isCopied ? 'library.shared.copied' : 'library.shared', { end }));
   };
