@@ -64,7 +64,7 @@ function draw() {
 }
 
 function make(notice, isChanged) {
-  const made = element('div', { className: `notice ${notice.kind}` }, element('span', { dir: 'auto', textContent: sentence(notice) }));
+  const made = element('div', { className: `notice of-${notice.kind}` }, element('span', { dir: 'auto', textContent: sentence(notice) }));
   const since = performance.now();
   made.append(...notice.actions.map(({ text, act }, index) => {
     const button = element('button', { type: 'button', className: index ? '' : 'primary', textContent: text });
