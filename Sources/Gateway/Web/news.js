@@ -2,10 +2,10 @@
 // word, a count in the tab's title, and a notice of the desktop, which the user switches off.
 
 import { noteMissed } from '/assets/attention.js';
-import { sentence, tell } from '/assets/notice-board.js';
+import { endNotice, sentence, tell } from '/assets/notice-board.js';
 import { isHeavy } from '/assets/notices.js';
 import { remember, remembered } from '/assets/pickers.js';
-import { isChatOpen, showSide } from '/assets/side.js';
+import { isChatOpen, showSide, whenChatOpens } from '/assets/side.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -88,6 +88,7 @@ export function watchNews(call) {
 
 /// Binds the switches in the settings.
 export function bindNews() {
+  whenChatOpens(() => endNotice('chat'));
   for (const kind of KINDS) {
     $(`news-${kind}`).checked = isOn(kind);
     $(`news-${kind}`).onchange = () => remember(`news.${kind}`, $(`news-${kind}`).checked ? 'on' : 'off');

@@ -64,9 +64,9 @@ function draw() {
 }
 
 function make(notice, isChanged) {
-  const made = element('div', { className: `notice ${notice.kind}` }, element('span', { dir: 'auto', textContent: sentence(notice) }));
+  const made = element('div', { className: `notice of-${notice.kind}` }, element('span', { dir: 'auto', textContent: sentence(notice) }));
   const since = performance.now();
-  made.append(...notice.actions.map(({ text, act }, index) => {
+  const buttons = notice.actions.map(({ text, act }, index) => {
     const button = element('button', { type: 'button', className: index ? '' : 'primary', textContent: text });
     button.onclick = () => {
       if (isChanged && performance.now() < since + REST) return;
@@ -74,7 +74,8 @@ function make(notice, isChanged) {
       act();
     };
     return button;
-  }));
+  });
+  if (buttons.length) made.append(element('span', { className: 'buttons' }, ...buttons));
   return made;
 }
 

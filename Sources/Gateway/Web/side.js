@@ -19,12 +19,17 @@ export function showSide(tab) {
     $(`open-${name}`).setAttribute('aria-expanded', String(openTab === name));
   }
   if (openTab === 'chat') {
+    chatOpened();
     unread(0);
     $('messages').scrollTop = $('messages').scrollHeight;
     // On a phone the keyboard would cover the messages.
     if (!matchMedia('(pointer: coarse)').matches) $('chat-text').focus();
   }
 }
+
+/// What is done when the chat is opened.
+let chatOpened = () => {};
+export const whenChatOpens = act => { chatOpened = act; };
 
 export const isSideOpen = () => openTab !== null;
 export const isChatOpen = () => openTab === 'chat';
