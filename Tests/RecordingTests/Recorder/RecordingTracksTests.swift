@@ -346,7 +346,8 @@ private struct Matroska: Equatable {
         func number(_ bytes: [UInt8]) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
         codecDelay = number(try content([0x56, 0xAA], from: 0).value)
         let cluster = try #require(data.range(of: Data([0x1F, 0x43, 0xB6, 0x75]))).upperBound
-        let time = try content([0xE7], from: cluster)
+        // Behind the cluster's own length, in whose bytes anything may be.
+        let time = try content([0xE7], from: cluster + 1 + data[cluster].leadingZeroBitCount)
         // A block begins with the track's number in one byte, and its time within the cluster.
         let block = try content([0xA3], from: time.end).value
         firstBlock = number(time.value) + Int(Int16(truncatingIfNeeded: number(Array(block[1..<3]))))
