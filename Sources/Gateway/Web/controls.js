@@ -1,6 +1,6 @@
 // The bar of the call: its buttons, the badge of the recording and that of the link.
 
-import { element } from '/assets/elements.js';
+import { element, press } from '/assets/elements.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -17,17 +17,6 @@ export function showControls(call) {
   press('toggle-video', shown.video, 'camera', t(shown.video === 'opening' ? 'camera.opening' : 'camera'), t(`camera.${shown.video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
-}
-
-/// `state`: on, opening or off. Nothing is sent while a device opens.
-function press(id, state, iconName, text, action) {
-  const button = $(id), isOn = state === 'on';
-  button.classList.toggle('off', state === 'off');
-  button.classList.toggle('opening', state === 'opening');
-  button.setAttribute('aria-busy', String(state === 'opening'));
-  button.setAttribute('aria-label', action);
-  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
-  button.querySelector('span').textContent = text;
 }
 
 export function showRecording({ recording }) {

@@ -22,6 +22,17 @@ export function icon(name, meaning, isOff = false) {
   return svg;
 }
 
+/// The button of a device. `state`: on, opening or off. Nothing is sent while a device opens.
+export function press(id, state, iconName, text, action) {
+  const button = $(id), isOn = state === 'on';
+  button.classList.toggle('off', state === 'off');
+  button.classList.toggle('opening', state === 'opening');
+  button.setAttribute('aria-busy', String(state === 'opening'));
+  button.setAttribute('aria-label', action);
+  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
+  button.querySelector('span').textContent = text;
+}
+
 /// Shows one of the page's parts: lobby, waiting, call or ended.
 export function show(part) {
   for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== part;

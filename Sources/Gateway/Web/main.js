@@ -17,6 +17,7 @@ import { bindReactions } from '/assets/reactions.js';
 import { bindRecordings, followRecording, mark, openRecordings } from '/assets/recordings.js';
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
+import { actionOf } from '/assets/shortcuts.js';
 import { showCall } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
@@ -44,7 +45,7 @@ export function join(room, name, pin, isTold) {
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
   followOrientation(call);
   call.addEventListener('waiting', waiting);
-  call.addEventListener('admitted', () => show('call'));
+  call.addEventListener('admitted', showStage);
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
@@ -54,6 +55,12 @@ export function join(room, name, pin, isTold) {
   followRecording(call);
   followStreaming(call);
   shown = showCall(call);
+}
+
+/// The button that had the focus is gone. A page in a frame takes the focus from nobody.
+function showStage() {
+  show('call');
+  if (document.hasFocus()) $('call-title').focus();
 }
 
 /// A moderator has to let the user in; also in the middle of a call, after the seat was lost.
@@ -80,7 +87,7 @@ function entered(room) {
   $('call-title').textContent = document.title;
   showInvitation(room);
   applySettings(call);
-  show('call');
+  showStage();
   showSide(null);
   clearMessages();
   unread(0);
@@ -158,11 +165,13 @@ addEventListener('keydown', event => {
     else if (isSideOpen()) showSide(null);
     return;
   }
-  if ($('call').hidden || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select, textarea')) return;
-  const action = { m: 'toggleAudio', v: 'toggleVideo', h: 'toggleHand' }[event.key];
-  if (action && !(call.isViewer && action !== 'toggleHand')) sending[action]();
-  if (event.key === 'f') toggleFullScreen();
-  if (event.key === 'k') mark('');
+  if ($('call').hidden || event.target.matches('input, select, textarea')) return;
+  const action = actionOf(event);
+  if (action === 'audio' && !call.isViewer) sending.toggleAudio();
+  if (action === 'video' && !call.isViewer) sending.toggleVideo();
+  if (action === 'hand') sending.toggleHand();
+  if (action === 'fullScreen') toggleFullScreen();
+  if (action === 'mark') mark('');
 });
 bindPushToTalk(sending, () => !$('call').hidden && !call.isViewer);
 // A press of the space bar speaks, and does not press again the button that was clicked last.
