@@ -190,6 +190,7 @@ package final class Conference: Sendable {
             logger.warning("overload: \(level)")
             let overload = ServerEvent.Overload(level: level.rawValue, refusesRooms: level == .noNewRooms)
             events.publish(.overloadChanged(overload), room: nil)
+            roomService.follow(level)
             let ceiling = level >= .noTopRung ? 1 : 0
             media.peers.everywhere { host, _ in host.setCeiling(ceiling) }
         }

@@ -48,6 +48,8 @@ struct Room: Sendable {
     /// Whether the seats of members that are gone are kept for their tickets.
     var keepsSeats = false
     private(set) var absent = AbsentSeats()
+    /// The server is too busy to make a picture for each of two people.
+    var isSparing = false
     /// The room is moving to another server, and ends here at this time at the latest.
     var movingUntil: Instant?
 
@@ -458,8 +460,9 @@ struct Room: Sendable {
 
     private func requireRoom(for member: Member, _ limit: Int) throws(ConferenceError) {
         let pictures = pictures
-        let (wanted, free) = (pictures.view(of: member), [.main, settings.recordedView])
-        let used = Set(members.filter { $0.id != member.id }.map { pictures.view(of: $0) }).subtracting(free)
+        let (wanted, free) = (pictures.view(of: member).withEveryone, [.main, settings.recordedView])
+        let others = members.filter { $0.id != member.id }
+        let used = Set(others.map { pictures.view(of: $0).withEveryone }).subtracting(free)
         if free.contains(wanted) || used.contains(wanted) || used.count < limit { return }
         throw .atCapacity(
             "The room shows \(limit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",

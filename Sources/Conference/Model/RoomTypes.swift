@@ -29,6 +29,8 @@ package struct RoomSettings: Hashable, Sendable {
     package var views: [String: ViewSettings] = [:]
     /// How long tiles take to move to new places; zero: they are there at once.
     package var transition = Duration.milliseconds(200)
+    /// Whether in a call of two each gets a picture without itself (`CallOfTwo`).
+    package var withoutSelf = true
 
     package init() {}
 

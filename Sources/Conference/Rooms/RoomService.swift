@@ -3,6 +3,7 @@ import FoundationEssentials
 import Mixing
 import Recording
 import RoomMedia
+import Synchronization
 import Threads
 
 /// Creates, changes and ends rooms. Every change sends its events to the members and updates the media.
@@ -19,6 +20,8 @@ final class RoomService: Sendable {
     private let hls: HLSControl
     private let log: RoomLog
     let watch = RoomWatch()
+    /// Whether a call of two gets the common picture, since the server is busy.
+    private let isSparing = Atomic<Bool>(false)
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
@@ -168,6 +171,7 @@ final class RoomService: Sendable {
         try room.change { slot throws(ConferenceError) in
             slot.room.layoutsWithPresentingRules = layouts.namesWithPresentingRules
             let old = slot.room
+            slot.room.isSparing = isSparing.load(ordering: .relaxed)
             let result = try body(&slot)
             if slot.room.settings.admit == .anyone, !slot.room.waiting.isEmpty {
                 // Those who were removed wait for a moderator in every room.
@@ -355,6 +359,16 @@ final class RoomService: Sendable {
         try checkLayout(change.layout)
         try checkLayout(change.onPresent?.layout)
         for view in change.views.values { try checkLayout(view?.layout) }
+    }
+
+    /// Follows the server's load: at the level that takes the top rung away a call of two gets one picture for both, and
+    /// keeps it until the load is over, so that it does not change back and forth.
+    func follow(_ level: OverloadState.Level) {
+        let wanted = level >= .noTopRung || level > .none && isSparing.load(ordering: .relaxed)
+        guard isSparing.exchange(wanted, ordering: .relaxed) != wanted else { return }
+        for room in registry.rooms where room.read({ $0.room.members.count(where: \.isShown) == 2 }) == true {
+            _ = try? change(room) { _ throws(ConferenceError) in }
+        }
     }
 
     /// Updates the rooms that use one of these layouts.

@@ -180,7 +180,7 @@ struct RoomSlot {
 
     private var views: [ViewInfo] {
         let pictures = room.pictures
-        let used = room.members.filter { !$0.isInput }.map { pictures.view(of: $0) }
+        let used = room.members.filter { !$0.isInput }.map { pictures.view(of: $0).withEveryone }
         let named = room.settings.viewNames.map { ViewID($0) }
         let own = Set(used).subtracting(named).sorted {
             ($0.name, $0.choice?.layout ?? "", $0.choice?.pins.joined() ?? "")
@@ -211,11 +211,14 @@ struct RoomSlot {
             let shown = pictures.shown(view)
             // Others' tiles are all that who has a picture alone may want (`self` of layouts).
             let isOwn = view != .main && takers[view]?.count == 1
+            var its = layout(shown.name)
+            if view.viewer != nil { its?.showsSelf = false }
             scene.views[view] = Scene.View(
-                layout: layout(shown.name), pins: shown.pins.isEmpty ? nil : shown.pins,
+                layout: its, pins: shown.pins.isEmpty ? nil : shown.pins,
                 format: room.settings.format(ofView: view.name), names: room.settings.views[view.name]?.names,
                 isUsed: used.contains(view))
-            scene.views[view]?.viewer = isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil
+            scene.views[view]?.viewer =
+                view.viewer ?? (isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil)
         }
         for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
         for (rank, id) in room.loudest.enumerated() { scene.loudnessRanks[id] = rank }

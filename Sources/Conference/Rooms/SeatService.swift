@@ -336,10 +336,13 @@ final class SeatService: Sendable {
     }
 
     /// Throws unless the participant may get this view now. `main`, and views that are in use, cost nothing and are
-    /// always allowed.
+    /// always allowed. A phone held upright gets the upright view on a busy server too, with fewer frames
+    /// (`OverloadState.leavesOut`): in the picture for all it would see stamps.
     func allowView(_ view: ViewID, _ id: String, besides used: Set<ViewID>) throws(ConferenceError) {
-        if view == .main || used.contains(view) { return }
-        if media.overload.level > .none {
+        let view = view.withEveryone
+        if view == .main || used.contains(where: { $0.withEveryone == view }) { return }
+        let level = media.overload.level
+        if level > .none, view != ViewID(ViewSettings.portrait) || level == .noNewRooms {
             registry.count(.overload)
             throw .overloaded
         }

@@ -1,6 +1,6 @@
 // The bar of the call: its buttons, the badge of the recording and that of the link.
 
-import { element } from '/assets/elements.js';
+import { element, press } from '/assets/elements.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -19,18 +19,6 @@ export function showControls(call) {
   press('toggle-video', video, 'camera', t(['opening', 'missing'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
-}
-
-/// `state`: on, off, opening or paused (nothing is sent), or missing (nothing arrives).
-function press(id, state, iconName, text, action) {
-  const button = $(id), isOn = state === 'on';
-  button.classList.toggle('off', state === 'off');
-  button.classList.toggle('opening', ['opening', 'paused'].includes(state));
-  button.classList.toggle('missing', state === 'missing');
-  button.setAttribute('aria-busy', String(state === 'opening'));
-  button.setAttribute('aria-label', action);
-  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
-  button.querySelector('span').textContent = text;
 }
 
 export function showRecording({ recording }) {

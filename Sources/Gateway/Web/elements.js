@@ -22,6 +22,18 @@ export function icon(name, meaning, isOff = false) {
   return svg;
 }
 
+/// The button of a device. `state`: on, off, opening or paused (nothing is sent), or missing (nothing arrives).
+export function press(id, state, iconName, text, action) {
+  const button = $(id), isOn = state === 'on';
+  button.classList.toggle('off', state === 'off');
+  button.classList.toggle('opening', ['opening', 'paused'].includes(state));
+  button.classList.toggle('missing', state === 'missing');
+  button.setAttribute('aria-busy', String(state === 'opening'));
+  button.setAttribute('aria-label', action);
+  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
+  button.querySelector('span').textContent = text;
+}
+
 /// Shows one of the page's parts: lobby, waiting, call or ended.
 export function show(part) {
   for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== part;

@@ -22,6 +22,7 @@ import { bindReactions } from '/assets/reactions.js';
 import { bindRecordings, followRecording, mark, openRecordings } from '/assets/recordings.js';
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
+import { actionOf } from '/assets/shortcuts.js';
 import { showCall } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
@@ -47,7 +48,7 @@ function openLobby() {
 export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
-  followPlace(call, show);
+  followPlace(call, showPart);
   followOrientation(call);
   call.addEventListener('waiting', waiting);
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
@@ -59,6 +60,12 @@ export function join(room, name, pin, isTold) {
   followRecording(call);
   followStreaming(call);
   shown = showCall(call);
+}
+
+function showPart(part) {
+  show(part);
+  // The button that had the focus is gone. A page in a frame takes the focus from nobody.
+  if (part === 'call' && document.hasFocus()) $('call-title').focus();
 }
 
 /// A moderator has to let the user in; also in the middle of a call, after the seat was lost.
@@ -157,11 +164,13 @@ addEventListener('keydown', event => {
     else if (isSideOpen()) showSide(null);
     return;
   }
-  if ($('call').hidden || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select, textarea')) return;
-  const action = { m: 'toggleAudio', v: 'toggleVideo', h: 'toggleHand' }[event.key];
-  if (action && !(call.isViewer && action !== 'toggleHand')) sending[action]();
-  if (event.key === 'f') toggleFullScreen();
-  if (event.key === 'k') mark('');
+  if ($('call').hidden || event.target.matches('input, select, textarea')) return;
+  const action = actionOf(event);
+  if (action === 'audio' && !call.isViewer) sending.toggleAudio();
+  if (action === 'video' && !call.isViewer) sending.toggleVideo();
+  if (action === 'hand') sending.toggleHand();
+  if (action === 'fullScreen') toggleFullScreen();
+  if (action === 'mark') mark('');
 });
 bindPushToTalk(sending, () => !$('call').hidden && !call.isViewer);
 // A press of the space bar speaks, and does not press again the button that was clicked last.

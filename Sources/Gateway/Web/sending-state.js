@@ -51,6 +51,18 @@ export class SendingState {
     return attempt !== null ? 'opening' : isOpen ? 'paused' : 'off';
   }
 
+  /// What the buttons of the lobby say: what will be sent.
+  /** @param {Kind} kind @returns {Shown} */
+  chosen(kind) {
+    const { isWanted, isOpen, attempt } = this.#sources[kind];
+    if (!isWanted) return 'off';
+    return isOpen ? 'on' : attempt !== null ? 'opening' : 'off';
+  }
+
+  /// Whether a device of the kind is being opened.
+  /** @param {Kind} kind */
+  isBusy(kind) { return this.#sources[kind].attempt !== null; }
+
   /// What the server is told.
   get told() { return { audio: this.isSent('audio'), video: this.isSent('video') }; }
 
@@ -95,11 +107,12 @@ export class SendingState {
 
   // ---- The user
 
-  /// Opens these devices in place of the present ones, and wants each of them to be sent: an id, '' for any, 'none'.
-  /** @param {{ camera?: string, microphone?: string }} devices @returns {Action[]} */
-  open({ camera = '', microphone = '' }) {
-    const ids = { audio: microphone, video: camera };
-    return KINDS.flatMap(kind => [...this.#stop(kind), ...this.#open(kind, ids[kind])]);
+  /// Opens these devices in place of the present ones: an id, '' for any, 'none'. `audio`, `video`: whether each is to be
+  /// sent. A microphone is opened all the same, a camera is not.
+  /** @param {{ camera?: string, microphone?: string, audio?: boolean, video?: boolean }} devices @returns {Action[]} */
+  open({ camera = '', microphone = '', audio = true, video = true }) {
+    const ids = { audio: microphone, video: camera }, wanted = { audio, video };
+    return KINDS.flatMap(kind => [...this.#stop(kind), ...this.#prepare(kind, ids[kind], wanted[kind])]);
   }
 
   /// Closes the devices. `want` opens them again.
@@ -209,6 +222,16 @@ export class SendingState {
     // Another one that is being opened takes its place.
     source.isWanted &&= source.attempt !== null;
     return [{ type: 'stop', kind }, ...(this.#phase === 'lobby' ? [] : [/** @type {Action} */ ({ type: 'problem', problem: { code: 'gone', device: DEVICES[kind] } })])];
+  }
+
+  /** @param {Kind} kind @param {string} id @param {boolean} isWanted @returns {Action[]} */
+  #prepare(kind, id, isWanted) {
+    if (isWanted) return this.#open(kind, id);
+    const source = this.#sources[kind];
+    source.id = id;
+    const actions = kind === 'audio' ? this.#open(kind, id) : [];
+    source.isWanted = false;
+    return actions;
   }
 
   /** @param {Kind} kind @param {string} id @returns {Action[]} */

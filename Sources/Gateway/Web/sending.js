@@ -35,6 +35,10 @@ export class Sending extends EventTarget {
   get video() { return this.state.isSent('video'); }
   /// The same for the buttons: on, opening, paused (by the system) or off.
   get shown() { return { audio: this.state.shown('audio'), video: this.state.shown('video') }; }
+  /// What the buttons of the lobby say.
+  get chosen() { return { audio: this.state.chosen('audio'), video: this.state.chosen('video') }; }
+  /// Whether a device is being opened.
+  get isBusy() { return this.state.isBusy('audio') || this.state.isBusy('video'); }
   get isHeld() { return this.state.isHeld; }
 
   get audioTrack() { return this.stream.getAudioTracks()[0] ?? null; }

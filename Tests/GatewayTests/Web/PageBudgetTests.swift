@@ -1,5 +1,8 @@
+import Foundation
 import Testing
 import WebFiles
+
+@testable import Gateway
 
 /// What a browser fetches for a first call, as it goes over the line: a page that was opened once at 60 kbit/s showed
 /// nothing for 40 s. Where one of these fails, something came into the page that should come later, or be smaller.
@@ -24,7 +27,9 @@ import WebFiles
 
     /// - Parameter names: one language of them is fetched.
     private func bytes(_ names: Set<String>, _ coding: String) -> Int {
-        let sizes = names.compactMap { files[$0] }.map { file in
+        // Browsers fetch the manifest and its pictures when nothing waits for them any more.
+        let early = names.filter { !$0.hasSuffix(".png") && !$0.hasSuffix(".webmanifest") }
+        let sizes = early.compactMap { files[$0] }.map { file in
             (name: file.name, bytes: coding == "br" ? file.brotli.count : file.gzip.count)
         }
         let fetched = sizes.filter { !$0.name.hasPrefix("words.") }.map(\.bytes)
@@ -81,8 +86,29 @@ import WebFiles
         #expect(text.matches(of: /\b(import|from)\s*["(]/).isEmpty)
     }
 
+    @Test func `the page can be installed as an app`() throws {
+        let name = try #require(files.keys.first { $0.hasSuffix(".webmanifest") })
+        #expect(html.contains("rel=\"manifest\" href=\"/assets/\(name)\""))
+        #expect(WebAssets.type(of: name) == "application/manifest+json" && WebAssets.type(of: "a.png") == "image/png")
+        struct Manifest: Decodable {
+            struct Icon: Decodable { var src, type, sizes: String }
+            enum CodingKeys: String, CodingKey { case name, start = "start_url", display, icons }
+            var name, start, display: String
+            var icons: [Icon]
+        }
+        let manifest = try JSONDecoder().decode(Manifest.self, from: Data(try #require(files[name]).content))
+        #expect((manifest.name, manifest.start, manifest.display) == ("Tessera", "/", "standalone"))
+        for side in [192, 512] {
+            let icon = try #require(manifest.icons.first { $0.sizes == "\(side)x\(side)" })
+            let picture = try #require(files[String(icon.src.dropFirst("/assets/".count))]).content
+            // The sides of a PNG: 32 bits each from byte 16 on.
+            #expect([18, 22].map { Int(picture[$0]) << 8 | Int(picture[$0 + 1]) } == [side, side])
+            #expect(picture.count < 8000 && icon.type == "image/png")
+        }
+    }
+
     @Test func `the sizes are those of compressed content`() {
-        for file in files.values where file.content.count > 1000 {
+        for file in files.values where file.content.count > 1000 && !file.name.hasSuffix(".png") {
             #expect(file.brotli.count < file.gzip.count && file.gzip.count < file.content.count, "\(file.name)")
             #expect(file.gzip.prefix(3) == [0x1f, 0x8b, 8], "RFC 1952 §2.3.1")
         }
