@@ -217,7 +217,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
-            name: "CallTests", dependencies: ["TestSupport", "Basics", "Peer", "Codecs", "Call"], swiftSettings: strict),
+            name: "CallTests",
+            dependencies: [
+                "TestSupport", "Basics", "Peer", "Codecs", "Call", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They
         // run the rooms' own rules, which are `package`, and so are no package of their own.
