@@ -55,6 +55,8 @@ let package = Package(
         .target(name: "CSandbox"),
         // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
+        // The file of settings, in the same way.
+        .target(name: "CSettings"),
 
         // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
         .plugin(name: "PageBundle", capability: .buildTool(), path: "Sources/PageBundle"),
@@ -146,7 +148,7 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Gateway", "Call",
+                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Gateway", "Call", "CSettings",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
