@@ -20,8 +20,10 @@ ENTRIES = ("start.js", "watch.js")
 PAGES = ("index.html", "watch.html")
 # In the pages themselves.
 INLINE = "reload.js"
-# For other sites: one file, whose name stays.
-MODULE = "tessera.js"
+# For other sites: one file, whose name stays; the same one by a name with its digest, for pages that are made anew at each request, which find
+# that name in MANIFEST; and its types.
+MODULE, MANIFEST = "tessera.js", "tessera.json"
+TYPES, TYPES_SOURCE = "tessera.d.ts", "module.d.ts"
 ICON = "icon.svg"
 ADDRESS = "/assets/"
 # NAME.DIGEST.EXTENSION: browsers keep what has such a name, since its content never changes.
@@ -48,9 +50,20 @@ def bundle(source, target):
                     f"--public-path={ADDRESS.rstrip('/')}", f"--outdir={target}", *hashed)
         esbuild(str(source / "style.css"), f"--outdir={target}", *hashed)
         esbuild(str(source / MODULE), f"--tsconfig={settings}", "--format=esm", f"--outfile={target / MODULE}")
-    icon = (source / ICON).read_bytes()
-    stem, extension = ICON.split(".")
-    (target / f"{stem}.{digest(icon).hexdigest()[:8].upper()}.{extension}").write_bytes(icon)
+    copy_hashed(target, ICON, (source / ICON).read_bytes())
+    module = (target / MODULE).read_bytes()
+    name = copy_hashed(target, MODULE, module)
+    integrity = "sha384-" + base64.b64encode(hashlib.sha384(module).digest()).decode()
+    (target / MANIFEST).write_text(json.dumps({"module": ADDRESS + name, "integrity": integrity, "types": ADDRESS + TYPES}))
+    (target / TYPES).write_text((source / TYPES_SOURCE).read_text())
+
+
+def copy_hashed(target, name, content):
+    """Writes the content under the name with its digest, and returns that name."""
+    stem, extension = name.split(".")
+    hashed = f"{stem}.{digest(content).hexdigest()[:8].upper()}.{extension}"
+    (target / hashed).write_bytes(content)
+    return hashed
 
 
 def imports(target, name):

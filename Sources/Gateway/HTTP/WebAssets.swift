@@ -72,6 +72,8 @@ struct WebAssets: Sendable {
         case "css": "text/css; charset=utf-8"
         case "json": "application/json; charset=utf-8"
         case "svg": "image/svg+xml"
+        // TypeScript's declarations have no registered type.
+        case "ts": "text/plain; charset=utf-8"
         default: "application/octet-stream"
         }
     }
