@@ -42,6 +42,7 @@ function openLobby() {
 export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
+  lobby.called(call);
   followOrientation(call);
   call.addEventListener('waiting', waiting);
   call.addEventListener('admitted', () => show('call'));
