@@ -22,8 +22,10 @@ ENTRIES = ("start.js", "watch.js", "library.js")
 PAGES = ("index.html", "watch.html", "library.html")
 # In the pages themselves.
 INLINE = "reload.js"
-# For other sites: one file, whose name stays.
-MODULE = "tessera.js"
+# For other sites: one file, whose name stays; the same one by a name with its digest, for pages that are made anew at each request, which find
+# that name in MODULE_MANIFEST; and its types.
+MODULE, MODULE_MANIFEST = "tessera.js", "tessera.json"
+TYPES, TYPES_SOURCE = "tessera.d.ts", "module.d.ts"
 ICON = "icon.svg"
 # The sides of the pictures that are made of the icon, for systems that install the page as an app.
 SIDES = (192, 512)
@@ -60,11 +62,19 @@ def bundle(source, target):
     for side in SIDES:
         keep(target, f"icon-{side}.png", picture(icon.decode(), side))
     keep(target, MANIFEST, hashed_names(target, (source / MANIFEST).read_text()).encode())
+    module = (target / MODULE).read_bytes()
+    name = keep(target, MODULE, module)
+    integrity = "sha384-" + base64.b64encode(hashlib.sha384(module).digest()).decode()
+    (target / MODULE_MANIFEST).write_text(json.dumps({"module": ADDRESS + name, "integrity": integrity, "types": ADDRESS + TYPES}))
+    (target / TYPES).write_text((source / TYPES_SOURCE).read_text())
 
 
 def keep(target, name, content):
+    """Writes the content under the name with its digest, and returns that name."""
     stem, extension = name.split(".")
-    (target / f"{stem}.{digest(content).hexdigest()[:8].upper()}.{extension}").write_bytes(content)
+    hashed = f"{stem}.{digest(content).hexdigest()[:8].upper()}.{extension}"
+    (target / hashed).write_bytes(content)
+    return hashed
 
 
 def picture(icon, side):

@@ -93,6 +93,12 @@ struct CallSession {
     /// Whether the participant is in the call by this attachment.
     func isCurrent(_ number: Int) -> Bool { number == current.number }
 
+    /// What the user of the command can give after these codes.
+    private static let advice = [
+        "pin_required": ": give it with --pin", "wrong_pin": ": give another one with --pin",
+        "unauthorized": ": give a token with --token",
+    ]
+
     // MARK: Inputs
 
     mutating func start() -> [Action] {
@@ -170,7 +176,7 @@ struct CallSession {
     ) -> [Action] {
         // An older server does not know `ping`, and so answers as well.
         guard !isOver, !(code == "bad_message" && text.contains(" ping;")) else { return [] }
-        let words = "\(text) (\(code))"
+        let words = "\(text) (\(code))" + (Self.advice[code] ?? "")
         let isBusy = code == "too_fast" || code == "overloaded" || (ticket != nil && retryAfter != nil)
         if let next, number == next.number {
             if next.isJoined { return isFatal ? giveUpMove(words) : [.say(words)] }

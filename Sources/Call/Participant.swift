@@ -213,6 +213,7 @@ final class Participant {
     private func open(_ attachment: Int, _ ticket: CallSession.Ticket?) {
         var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name, "deltas": true]
         if let token = options.token { join["token"] = token }
+        if let pin = options.pin { join["pin"] = pin }
         if let ticket { join["resume"] = ["id": ticket.id, "secret": ticket.secret] }
         tasks[attachment] = Task { [address, input, join] in
             do {

@@ -34,6 +34,7 @@ struct CallCommand: AsyncParsableCommand {
     @Option(help: "The number of participants.") var count: Int = 1
     @Option(help: ArgumentHelp("How long to stay; without it, until interrupted.", valueName: "s")) var seconds: Double?
     @Option(help: "An access token, where the server requires one.") var token: String?
+    @Option(help: "The room's PIN, where it has one.") var pin: String?
 
     func validate() throws {
         guard VideoCodec(rawValue: codec) != nil else { throw ValidationError("--codec \(codec): h264 or vp8") }
@@ -45,7 +46,8 @@ struct CallCommand: AsyncParsableCommand {
         let options = CallOptions(
             url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264,
             save: save,
-            count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
+            count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token,
+            pin: pin)
         let call = Task { try await CallRunner.run(options, report: Self.report, note: Self.note) }
         // A signal ends the call in order, so that the file is closed.
         let signals = [SIGINT, SIGTERM].map { number in

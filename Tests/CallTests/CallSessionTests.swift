@@ -257,6 +257,21 @@ struct CallSessionTests {
                 == [.end(failure: "wait (too_fast)")])
     }
 
+    @Test("who lacks a PIN or a token is told by which option to give it")
+    func advised() {
+        let codes = [("pin_required", "--pin"), ("wrong_pin", "--pin"), ("unauthorized", "--token")]
+        for (code, option) in codes {
+            var call = Simulation()
+            _ = call.session.start()
+            let actions = call.session.refused(0, code: code, "No.", isFatal: true, retryAfter: nil, at: call.now)
+            guard case .end(let words?)? = actions.last else {
+                Issue.record("\(code) did not end the call")
+                continue
+            }
+            #expect(words.hasPrefix("No. (\(code)): give ") && words.hasSuffix(option))
+        }
+    }
+
     @Test("media that ends in a living seat is offered anew, unless the server ends the call")
     func mediaEnds() {
         var call = Simulation.inCall()

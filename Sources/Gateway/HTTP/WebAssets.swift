@@ -75,6 +75,8 @@ struct WebAssets: Sendable {
         case "png": "image/png"
         // The Web Application Manifest's own type.
         case "webmanifest": "application/manifest+json"
+        // TypeScript's declarations have no registered type.
+        case "ts": "text/plain; charset=utf-8"
         default: "application/octet-stream"
         }
     }

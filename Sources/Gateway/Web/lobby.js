@@ -19,6 +19,9 @@ class Lobby {
     /// Called with a room, a name, a PIN, and whether the user was told that the room is recorded.
     /** @type {(room: string, name: string, pin: string, isTold: boolean) => void} */
     this.join = () => {};
+    /// Called with each call that begins.
+    /** @type {(call: import('./call.js').Call) => void} */
+    this.called = () => {};
     this.stopMeter = () => {};
     this.metered = null;
     this.problems = [];

@@ -49,6 +49,7 @@ export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
   followPlace(call, showPart);
+  lobby.called(call);
   followOrientation(call);
   call.addEventListener('waiting', waiting);
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));

@@ -22,7 +22,7 @@ from support.signalling import ask, connect
 
 TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
-    ".json": "application/json; charset=utf-8",
+    ".json": "application/json; charset=utf-8", ".ts": "text/plain; charset=utf-8",
 }
 
 # Answers the page's next join as a server does that many join at once.
@@ -418,7 +418,7 @@ def test_every_file_of_the_page_is_served_compressed_and_kept(server):
         assert server.get(path, {"Accept-Encoding": "gzip", "If-None-Match": fields["ETag"]})[0] == 304, path
         return fields, plain.decode()
 
-    found, asked = set(), ["/r/any-room", "/watch/any-room", "/assets/tessera.js"]
+    found, asked = set(), ["/r/any-room", "/watch/any-room", "/assets/tessera.js", "/assets/tessera.d.ts"]
     while asked:
         path = asked.pop()
         fields, text = answer(path)
