@@ -26,8 +26,8 @@ export interface JoinOptions {
 
 export type Role = 'participant' | 'presenter' | 'moderator' | 'viewer';
 export type Reaction = '👍' | '👏' | '❤️' | '😂' | '😮' | '🎉';
-/** Of the microphone and the camera: nothing is sent while one opens. */
-export type Shown = 'on' | 'opening' | 'off';
+/** Of the microphone and the camera: nothing is sent while one opens, or is paused by the system. */
+export type Shown = 'on' | 'opening' | 'paused' | 'off';
 export type ConnectionState = 'connected' | 'interrupted' | 'broken' | 'reconnecting' | 'moving' | 'lost';
 
 /** With which `join` rejects. */
