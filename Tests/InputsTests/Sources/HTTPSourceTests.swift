@@ -10,7 +10,8 @@ import Threads
 /// Files of HTTP servers that know no ranges, and of those that are not there.
 @Suite struct HTTPSourceTests {
     private static let body = (0..<30_000).map { String(10_000_000 + $0) }.joined()
-    private let policy = InputPolicy(schemes: ["http"], hosts: ["127.0.0.1"], directory: "")
+    private let policy = InputPolicy(
+        schemes: ["http"], hosts: [HostPattern("127.0.0.1")].compactMap { $0 }, directory: "")
     private let interrupt = ReadInterrupt { MonotonicClock.now() }
 
     private func url(_ port: UInt16) throws -> MediaURL { try #require(MediaURL("http://127.0.0.1:\(port)/film.mp4")) }
