@@ -23,7 +23,8 @@ package struct ConnectionFault: Error, CustomStringConvertible {
         description =
             switch cause {
             case let cause as IOError: Self.words(cause.errnoCode, place)
-            case is SocketAddressError: "there is no host \(host): check its spelling"
+            case is SocketAddressError, is SocketAddressError.UnknownHost:
+                "there is no host \(host): check its spelling"
             case ChannelError.connectTimeout: Self.words(ETIMEDOUT, place)
             case is NIOSSLError where !isSecure: "\(place) cannot be reached"
             case let cause as NIOSSLError: Self.words(cause, host, place)

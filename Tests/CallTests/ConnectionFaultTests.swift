@@ -29,7 +29,7 @@ struct ConnectionFaultTests {
         struct Odd: Error { var target = "dump" }
         #expect(Self.words(ChannelError.connectTimeout(.seconds(10))).contains("does not answer: check the address"))
         #expect(
-            Self.words(SocketAddressError.unknown(host: "x", port: 1))
+            Self.words(SocketAddressError.failedToParseIPString("x"))
                 == "there is no host meet.example: check its spelling")
         for isSecure in [false, true] {
             let words = Self.words(Odd(), isSecure: isSecure)

@@ -1,3 +1,4 @@
+import Basics
 import Conference
 
 /// The defaults that the help of `tessera serve` shows.
