@@ -15,13 +15,16 @@ import sys
 import tempfile
 import zlib
 from pathlib import Path
+from urllib.parse import quote
 
 TOOLS = ("esbuild", "brotli", "zopfli")
 # The first script of each page. They share no file, so that each page needs few.
 ENTRIES = ("start.js", "watch.js", "library.js")
 PAGES = ("index.html", "watch.html", "library.html")
-# In the pages themselves.
-INLINE = "reload.js"
+# In the pages themselves: this script, and first scripts of so few bytes.
+INLINE, SMALL = "reload.js", 2000
+# What a `data:` address may have beside letters and digits.
+SAFE = " ='/:.,-"
 # For other sites: one file, whose name stays; the same one by a name with its digest, for pages that are made anew at each request, which find
 # that name in MODULE_MANIFEST; and its types.
 MODULE, MODULE_MANIFEST = "tessera.js", "tessera.json"
@@ -123,9 +126,16 @@ def page(source, target, name):
     html = hashed_names(target, re.sub(r"^ +", "", (source / name).read_text(), flags=re.M))
     script = subprocess.run(["esbuild", "--minify", str(source / INLINE)], check=True, capture_output=True, text=True).stdout.strip()
     html = html.replace(f'<script src="{ADDRESS}{INLINE}"></script>', f"<script>(()=>{{{script}}})()</script>")
+    # So is the icon, and the first script where it is small: a request takes a kilobyte of the line.
+    html = re.sub(rf'"{ADDRESS}icon\.\w+\.svg"', f'"data:image/svg+xml,{quote((source / ICON).read_text().strip(), safe=SAFE)}"', html)
     # What the scripts import: a browser would find it only in them.
     scripts = re.findall(rf'<script type="module" src="{ADDRESS}([^"]+)"', html)
     first = {each: None for script in scripts for each in imports(target, script) if each not in scripts}
+    for each in scripts:
+        text = (target / each).read_text().strip()
+        if len(text) <= SMALL:
+            html = html.replace(f'<script type="module" src="{ADDRESS}{each}">', f'<script type="module">{text}')
+            (target / each).unlink()
     preloads = "".join(f'<link rel="modulepreload" href="{ADDRESS}{each}">\n' for each in first)
     html = html.replace("</head>", f"{preloads}</head>")
     missing = [each for each in re.findall(rf'"{ADDRESS}([^"]+)"', html) if not (target / each).exists()]
@@ -144,7 +154,7 @@ def swift(path):
     text = content.decode()
     if "\r" in text or '"""####' in text:
         sys.exit(f"error: {path.name} has a carriage return or \"\"\"####, which the literal in Swift cannot have")
-    scripts = [base64.b64encode(digest(script.encode()).digest()).decode() for script in re.findall(r"<script>(.*?)</script>", text, re.S)]
+    scripts = [base64.b64encode(digest(script.encode()).digest()).decode() for script in re.findall(r"<script[^>]*>(.+?)</script>", text, re.S)]
     brotli = subprocess.run(["brotli", "--quality=11", "--stdout", str(path)], check=True, capture_output=True).stdout
     gzip = subprocess.run(["zopfli", "-c", str(path)], check=True, capture_output=True).stdout
     return f'''        WebFile(

@@ -1,10 +1,22 @@
-// Parts of the page that a call begins without: the script of each comes when it is needed first.
+// Parts of the page that a call begins without: the script of each comes when it is needed first, and their words.
 
+import { addDialogWords } from '/assets/dialog-words.js';
 import { notice } from '/assets/elements.js';
 import { t } from '/assets/words.js';
 
 /// The user is told that something is on its way after so long, ms.
 const PATIENCE = 600;
+
+/// Does what shows words of the dialogs, once they are there.
+/** @param {(...given: any[]) => void} act */
+export const withWords = act => async (...given) => {
+  try {
+    await addDialogWords();
+  } catch {
+    return notice(t('later.failed'));
+  }
+  act(...given);
+};
 
 /** @template Script */
 export class Later {
@@ -23,7 +35,8 @@ export class Later {
   async get() {
     const timer = setTimeout(() => notice(t('later.loading')), PATIENCE);
     try {
-      this.loaded = await (this.#loading ??= this.#load());
+      const [script] = await Promise.all([this.#loading ??= this.#load(), addDialogWords()]);
+      this.loaded = script;
     } catch {
       // It is tried again the next time.
       this.#loading = null;

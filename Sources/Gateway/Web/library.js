@@ -3,6 +3,7 @@
 import { element } from '/assets/elements.js';
 import { byDay, RecordingKeys } from '/assets/recording-keys.js';
 import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
+import { addDialogWords } from '/assets/dialog-words.js';
 import { has, region, t, translate } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -14,6 +15,7 @@ const keys = new RecordingKeys();
 /// What is shown, the newest first; the administrator's token, while the list is the server's; and whether there are more.
 let entries = [], token = null, isServer = false, isMore = false;
 
+await addDialogWords();
 translate(document);
 document.title = t('library');
 

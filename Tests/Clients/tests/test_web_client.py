@@ -426,13 +426,13 @@ def test_every_file_of_the_page_is_served_compressed_and_kept(server):
         assert fields["Cache-Control"] == ("public, max-age=31536000, immutable" if kept else "no-cache"), path
         assert fields["Content-Type"] == TYPES[Path(path).suffix or ".html"], path
         if not Path(path).suffix:
-            own = re.findall(r"<script>(.*?)</script>", text, re.S)
+            own = re.findall(r"<script[^>]*>(.+?)</script>", text, re.S)
             policy = fields["Content-Security-Policy"]
-            assert len(own) == 1 and f"'sha256-{base64.b64encode(hashlib.sha256(own[0].encode()).digest()).decode()}'" in policy
+            assert own and all(f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" in policy for each in own)
             assert "unsafe" not in policy
         found.add(path)
         asked += set(re.findall(r'"(/assets/[^"]+)"', text)) - found - set(asked)
-    for name in ("start", "main", "watch", "style", "icon", "words.en", "words.de"):
+    for name in ("main", "watch", "style", "words.en", "words.de", "dialogs.en", "dialogs.de"):
         assert [path for path in found if path.startswith(f"/assets/{name}.")], (name, found)
     status, headers, _ = server.get("/assets/start.ABCDEFGH.js")
     assert status == 404 and headers["Cache-Control"] == "no-store"

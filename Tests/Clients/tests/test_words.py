@@ -7,7 +7,9 @@ import pytest
 
 from support.page import WEB
 
-LANGUAGES = {path.name.split(".")[1]: json.loads(path.read_text()) for path in WEB.glob("words.*.json")}
+# Those of the page, and those that its dialogs and the other pages add.
+FIRST, LATER = ({path.name.split(".")[1]: json.loads(path.read_text()) for path in WEB.glob(f"{name}.*.json")} for name in ("words", "dialogs"))
+LANGUAGES = {language: FIRST[language] | LATER[language] for language in FIRST}
 SCRIPTS = {path.name: path.read_text() for path in WEB.glob("*.js")}
 HTML = "\n".join((WEB / name).read_text() for name in ("index.html", "watch.html", "library.html"))
 
@@ -23,7 +25,18 @@ def test_every_language_has_the_same_words_with_the_same_values(language):
     for key, text in english.items():
         assert other[key].strip(), key
         assert placeholders(text) == placeholders(other[key]), key
-    assert f"'./words.{language}.json'" in SCRIPTS["words.js"], "the page does not know the language"
+    assert f"'./words.{language}.json'" in SCRIPTS["words.js"] and f"'./dialogs.{language}.json'" in SCRIPTS["dialog-words.js"]
+    assert not FIRST[language].keys() & LATER[language].keys()
+
+
+def test_what_a_call_begins_with_has_its_words():
+    later = {name for script in SCRIPTS.values() for name in re.findall(r"import\('/assets/([\w-]+\.js)'\)", script)} - {"main.js"}
+    later |= {"library.js", "watch.js", "player.js", "timeline.js"}
+    assert len(later) > 6, later
+    for name, script in SCRIPTS.items():
+        if name not in later:
+            used = set(re.findall(r"\bt\('([\w.]+)'", script))
+            assert not used & {re.sub(r"\.(one|other)$", "", key) for key in LATER["en"]}, name
 
 
 def test_every_word_is_used_and_every_used_one_is_there():
