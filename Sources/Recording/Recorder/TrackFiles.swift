@@ -253,7 +253,8 @@ final class TrackFiles {
         let (number, sink) = try begin(
             frame.source.participant, frame.kind, codec: coded.codec.rawValue, rotation: frame.rotation, at: time)
         pictures[frame.source] = PictureTrack(
-            number: number, writer: try TrackWriter(sink: sink, .video(coded, format), trackLabels(number)), start: time,
+            number: number, writer: try TrackWriter(sink: sink, .video(coded, format), trackLabels(number)),
+            start: time,
             codec: coded.codec,
             kind: frame.kind, rotation: frame.rotation)
     }
