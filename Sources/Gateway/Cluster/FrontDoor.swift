@@ -41,7 +41,7 @@ extension Access {
     /// Whether every node decides alike: by tokens and addresses only, and by nothing of a room.
     var isSameEverywhere: Bool {
         switch self {
-        case .everyone, .endpoint, .reader, .guest, .recordings, .recordingFile, .admin: true
+        case .everyone, .endpoint, .reader, .guest, .recordings, .recordingFile, .recordingKeeper, .admin: true
         case .insider, .seat: false
         }
     }

@@ -351,7 +351,7 @@ extension ErrorCode {
             .layoutInUse, .conflict:
             .badMessage
         case .badLayout: .unknownLayout
-        case .draining: .overloaded
+        case .draining, .noMedia: .overloaded
         case .recordingFailed, .pictureFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed,
             .notAcceptable,
             .unsupportedMediaType,
