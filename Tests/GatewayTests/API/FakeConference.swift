@@ -108,6 +108,15 @@ final class FakeConference: ConferenceService {
         return state.withLock { $0.hls[request.room] }
     }
 
+    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] { [] }
+    func makeGuestLink(
+        _ wish: GuestLinkWish, in room: String, for participant: String?
+    ) throws(ConferenceError) -> GuestLink { throw .roomNotFound(room) }
+    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
+        note("revoke \(id)")
+    }
+    func isRevoked(guestLink id: String, of room: String) -> Bool { false }
+
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
     func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
         [WaitingPerson(id: "w1", name: "Dee")]
@@ -344,6 +353,7 @@ final class FakeConference: ConferenceService {
         let access = RoomAccess()
         let startsRecording = false
         let hasMedia = false
+        var hostKey: String? { request.hostKey }
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
@@ -391,5 +401,6 @@ final class FakeConference: ConferenceService {
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }
+        func mayReturn() { conference.note("may return") }
     }
 }
