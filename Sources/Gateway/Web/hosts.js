@@ -10,11 +10,15 @@ const $ = id => document.getElementById(id);
 const ACTIONS = [
   ['mute', person => person.role !== 'viewer' && person.audio],
   ['askToUnmute', person => person.role !== 'viewer' && !person.audio],
+  ['stopVideo', person => person.role !== 'viewer' && person.video],
+  ['askForVideo', person => person.role !== 'viewer' && !person.video],
   ['stopScreen', person => person.presenting],
   ['lowerHand', person => person.hand],
   ['stage', person => person.role === 'viewer'],
   ['audience', person => person.role === 'participant'],
 ];
+// Settings of the room that are a switch: what presenters and moderators keep for themselves.
+const POLICY = ['share', 'chat', 'unmute'];
 const ROLES = ['moderator', 'presenter', 'participant'];
 const MAX_VOLUME = 2;
 
@@ -66,6 +70,7 @@ function openPerson(call, id) {
   const recorded = person.unrecordedBy?.includes('host') || person.recorded;
   $('person-title').textContent = person.name;
   $('person-actions').replaceChildren(
+    ...(person.role === 'viewer' ? [] : [spotlight(call, person)]),
     ...ACTIONS.filter(([, isFitting]) => isFitting(person)).map(([action]) => button(`host.${action}`, action)),
     ...(person.role === 'viewer' ? [] : ROLES.filter(role => role !== person.role).map(role => button(`host.make.${role}`, 'role', { role }))),
     ...(person.role === 'viewer' || !recorded ? [] : [button(person.recorded ? 'host.leaveOut' : 'host.record', 'recorded', { recorded: !person.recorded })]),
@@ -77,6 +82,17 @@ function openPerson(call, id) {
   $('person-menu').showModal();
 }
 
+/// The person large for everybody, or as the room was before.
+function spotlight(call, { id, pinned }) {
+  const button = element('button', { type: 'button', textContent: t(pinned ? 'host.unspotlight' : 'host.spotlight') });
+  button.dataset.action = 'spotlight';
+  button.onclick = () => {
+    call.spotlight(pinned ? null : id);
+    $('person-menu').close();
+  };
+  return button;
+}
+
 // ---- The room
 
 /// Shows what concerns moderators, and hides it from others.
@@ -86,6 +102,8 @@ export function showHosts(call) {
   if (!call.isModerator && $('room-menu').open) $('room-menu').close();
   if ($('person-menu').open && !(call.isModerator && call.people.find(shownPerson))) $('person-menu').close();
   const { locked, layoutLocked, admit, pin, hls } = call.settings;
+  $('room-muteOnEntry').checked = Boolean(call.settings.muteOnEntry);
+  for (const name of POLICY) $(`room-${name}`).checked = call.settings[name] === 'presenters';
   $('room-locked').checked = Boolean(locked);
   $('room-layout-locked').checked = Boolean(layoutLocked);
   $('room-admit').checked = admit === 'moderator';
@@ -103,7 +121,7 @@ function showWaiting(call) {
   $('waiting-people').hidden = !people.length;
   $('waiting-count').textContent = people.length ? t('host.waiting', { count: people.length }) : '';
   $('admit-all').hidden = people.length < 2;
-  $('waiting-list').replaceChildren(...people.map(({ id, name }) => {
+  $('waiting-list').replaceChildren(...people.map(({ id, name, removed }) => {
     const button = (key, action) => {
       const made = element('button', { type: 'button', textContent: t(key) });
       made.setAttribute('aria-label', t(`${key}.name`, { name }));
@@ -112,6 +130,7 @@ function showWaiting(call) {
       return made;
     };
     return element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }),
+      ...(removed ? [element('span', { className: 'role', textContent: t('host.wasRemoved') })] : []),
       button('host.admit', 'admit'), button('host.refuse', 'refuse'), button('host.refuseAddress', 'refuseAddress'));
   }));
 }
@@ -126,8 +145,11 @@ export function bindHosts(call) {
   $('room-locked').onchange = () => call().changeRoom({ locked: $('room-locked').checked });
   $('room-layout-locked').onchange = () => call().changeRoom({ layoutLocked: $('room-layout-locked').checked });
   $('room-admit').onchange = () => call().changeRoom({ admit: $('room-admit').checked ? 'moderator' : 'anyone' });
+  $('room-muteOnEntry').onchange = () => call().changeRoom({ muteOnEntry: $('room-muteOnEntry').checked });
+  for (const name of POLICY) $(`room-${name}`).onchange = () => call().changeRoom({ [name]: $(`room-${name}`).checked ? 'presenters' : 'everyone' });
   const setPIN = pin => {
     call().changeRoom({ pin });
+    call().knownPIN = pin || null;
     $('room-pin').value = '';
   };
   $('room-pin-set').onclick = () => { if ($('room-pin').value && $('room-pin').reportValidity()) setPIN($('room-pin').value); };

@@ -39,6 +39,9 @@ export function showCall(call) {
   on('muted', by => notice(t('host.muted', { name: nameOf(by) })));
   on('asked', by => notice(t('host.asked', { name: nameOf(by) }), 30, { text: t('audio.off'), act: () => call.sending.setAudio(true) }));
   on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
+  on('keptMuted', reason => notice(t(`muted.${reason}`)));
+  on('videoStopped', by => notice(t('host.videoStopped', { name: nameOf(by) })));
+  on('askedForVideo', by => notice(t('host.askedForVideo', { name: nameOf(by) }), 30, { text: t('camera.off.action'), act: () => call.sending.setVideo(true) }));
   on('role', role => notice(t(`role.now.${role}`), 10, isNowOnStage(call) ? { text: t('stage.speak'), act: () => call.sending.setAudio(true) } : null));
   on('line', showLine);
   on('stream', () => play(call.stream));
