@@ -95,8 +95,8 @@ let package = Package(
         .target(
             name: "Conference",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording", "Streaming",
-                "Inputs",
+                "Basics", "Threads", "Cryptography", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording",
+                "Streaming", "Inputs",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         // The nodes of one cluster: who is there, who has which room. The store is etcd.

@@ -56,7 +56,7 @@ def bundle(source, target):
         settings.write_text(json.dumps({"compilerOptions": {"baseUrl": str(source), "paths": {f"{ADDRESS}*": ["./*"]}}}))
         hashed = [f"--{kind}-names=[name].[hash]" for kind in ("entry", "chunk", "asset")]
         for name in ENTRIES:
-            esbuild(str(source / name), f"--tsconfig={settings}", "--splitting", "--format=esm", "--loader:.json=file",
+            esbuild(str(source / name), f"--tsconfig={settings}", "--splitting", "--format=esm", "--loader:.json=file", "--loader:.html=text",
                     f"--public-path={ADDRESS.rstrip('/')}", f"--outdir={target}", *hashed)
         esbuild(str(source / "style.css"), f"--outdir={target}", *hashed)
         esbuild(str(source / MODULE), f"--tsconfig={settings}", "--format=esm", f"--outfile={target / MODULE}")

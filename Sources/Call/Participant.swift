@@ -211,7 +211,10 @@ final class Participant {
     private func key(_ leg: Int) -> Int { number + (leg - 1) * 1000 }
 
     private func open(_ attachment: Int, _ ticket: CallSession.Ticket?) {
-        var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name, "deltas": true]
+        // A load test is nobody's host, though it may be first.
+        var join: [String: any Sendable] = [
+            "type": "join", "room": options.room, "name": name, "deltas": true, "host": false,
+        ]
         if let token = options.token { join["token"] = token }
         if let pin = options.pin { join["pin"] = pin }
         if let ticket { join["resume"] = ["id": ticket.id, "secret": ticket.secret] }

@@ -93,6 +93,8 @@ struct Endpoints: Sendable {
                 + clusterSamples()
         }
         table.addRooms(conference, limits: limits, policy: access)
+        table.addGuestLinks(
+            conference, policy: access, tokens: GuestLinkTokens(auth), publicURL: configuration.http.publicURL)
         let downloads = Places(budget.downloads)
         table.addRecordings(
             conference, links: links, policy: access, downloads: downloads, publicURL: configuration.http.publicURL)

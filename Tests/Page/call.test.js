@@ -251,6 +251,80 @@ test('a microphone that the system pauses is not shown as sent, and goes on by i
   user.says(ON);
 });
 
+test('a host keeps the key that the server tells, and forgets one that is good no more', async () => {
+  const user = new User(10, { hostKey: 'old' });
+  const keys = [];
+  user.call.addEventListener('hostKey', ({ detail }) => keys.push(detail));
+  await pass(30);
+  assert.equal(sockets[0].last('join').hostKey, 'old');
+  await user.hears(joined());
+  assert.deepEqual(keys.splice(0), [null], 'the room has other hosts by now');
+  await user.hears({ type: 'role', role: 'moderator', hostKey: 'new' });
+  assert.deepEqual(keys.splice(0), ['new']);
+  sockets[0].dies();
+  await pass(400);
+  await user.hears(joined({ you: { id: 'p1', role: 'moderator', resume: { id: 'p1', secret: 's' } } }), 1);
+  assert.equal(sockets[1].last('join').hostKey, 'new');
+  assert.deepEqual(keys.splice(0), [], 'another server knows the digest alone');
+  await user.hears({ type: 'role', role: 'participant' });
+  assert.deepEqual(keys.splice(0), [null]);
+});
+
+test('who comes in muted shows the microphone off, switches it on, and stays muted where only presenters speak', async () => {
+  const user = new User(10);
+  const told = [];
+  user.call.addEventListener('keptMuted', ({ detail }) => told.push(detail));
+  await pass(30);
+  await user.hears(joined({ settings: { muteOnEntry: true } }));
+  user.says({ audio: 'off', video: 'on' });
+  assert.deepEqual(told.splice(0), ['entry']);
+  user.sending.toggleAudio();
+  await pass(10);
+  user.says(ON);
+  await user.hears({ type: 'muted', reason: 'policy' });
+  user.says({ audio: 'off', video: 'on' });
+  assert.deepEqual(told.splice(0), ['policy']);
+});
+
+test('the host is not muted on entry', async () => {
+  const user = new User(10);
+  await pass(30);
+  await user.hears(joined({ settings: { muteOnEntry: true }, you: { id: 'p1', role: 'moderator', resume: { id: 'p1', secret: 's' } } }));
+  user.says(ON);
+});
+
+test('a host switches the camera off, and asks for it', async () => {
+  const user = await User.inCall();
+  const told = [];
+  for (const type of ['videoStopped', 'askedForVideo']) user.call.addEventListener(type, ({ detail }) => told.push(`${type} ${detail}`));
+  await user.hears({ type: 'asked', action: 'stopVideo', by: 'h' });
+  user.says({ audio: 'on', video: 'off' });
+  await user.hears({ type: 'asked', action: 'video', by: 'h' });
+  user.says({ audio: 'on', video: 'off' });
+  assert.deepEqual(told, ['videoStopped h', 'askedForVideo h']);
+});
+
+test('somebody is put into the spotlight for everyone, and the layout comes back after it', async () => {
+  const user = await User.inCall();
+  await user.hears({ type: 'layout', name: 'panel', scope: 'room', view: 'main', pin: [] });
+  user.call.spotlight('p2');
+  assert.deepEqual(sockets[0].last('layout'), { type: 'layout', scope: 'room', name: 'speaker', pin: ['p2'] });
+  await user.hears({ type: 'participants', participants: [{ id: 'p1' }, { id: 'p2', pinned: true }] });
+  await user.hears({ type: 'layout', name: 'speaker', scope: 'room', view: 'main', pin: [] });
+  user.call.spotlight('p1');
+  user.call.spotlight(null);
+  assert.deepEqual(sockets[0].last('layout'), { type: 'layout', scope: 'room', name: 'panel', pin: [] });
+});
+
+test('who only watches keeps the key', async () => {
+  const user = new User(10, { hostKey: 'mine', role: 'viewer' });
+  const keys = [];
+  user.call.addEventListener('hostKey', ({ detail }) => keys.push(detail));
+  await pass(30);
+  await user.hears(joined({ you: { id: 'p1', role: 'viewer', resume: { id: 'p1', secret: 's' } } }));
+  assert.deepEqual(keys, []);
+});
+
 test('the end of the call ends sockets, connections and devices', async () => {
   const user = await User.inCall();
   const tracks = user.sending.stream.getTracks();

@@ -17,6 +17,8 @@ struct Member: Hashable, Sendable {
     var audioOn = true
     var videoOn = true
     var hand = false
+    /// Ascending in the order in which hands were raised.
+    var handOrder = 0
     var isPresenting = false
     /// Ascending in the order in which presenters began.
     var presentOrder = 0
@@ -26,6 +28,12 @@ struct Member: Hashable, Sendable {
     var screenPeer: ScreenPeer?
     /// Whether the audio is also that of the shared screen, and is heard while the microphone is off.
     var presentsAudio = false
+    /// What the room lets participants do.
+    var policy = RoomPolicy()
+    /// The client has not said yet that its audio is off, as `RoomPolicy.muteOnEntry` wants.
+    var entersMuted = false
+    /// A moderator has asked it to switch its audio on.
+    var isAskedToUnmute = false
     /// Set by moderators.
     var audioMuted = false
     var videoMuted = false
@@ -67,14 +75,28 @@ struct Member: Hashable, Sendable {
     let roleIsProven: Bool
     /// See `JoinRequest.isNative`.
     let isNative: Bool
+    /// See `JoinRequest.mayHost`.
+    var mayHost = true
+    /// The key by which it is a host, and is one again when it comes back; nil for everybody else.
+    var hostKey: HostKey?
+    /// What the browser of a guest is known by (`GuestLinks`).
+    var visit: String?
+    /// Its page was closed, perhaps to be loaded again.
+    var mayReturn = false
 
     /// The role that counts: a client that only receives is a viewer.
     var effectiveRole: Role { kind == .viewer ? .viewer : role }
     /// Whether it is a source that the server pulls, and no person.
     var isInput: Bool { kind == .input }
-    func permits(_ action: RoomAction) -> Bool { action.rule(for: effectiveRole) == .yes }
+    func permits(_ action: RoomAction) -> Bool {
+        switch action.rule(for: effectiveRole) {
+        case .yes: true
+        case .whereAllowed: policy.allows(action)
+        case .no, .openRooms, .unlessLocked: false
+        }
+    }
     /// Whether the member may become the moderator of a room without tokens.
-    var canInherit: Bool { isNative && !roleIsProven && effectiveRole != .viewer }
+    var canInherit: Bool { isNative && mayHost && !roleIsProven && effectiveRole != .viewer }
 
     var isPinned: Bool { pinOrder != nil }
 
@@ -119,7 +141,7 @@ struct Member: Hashable, Sendable {
     var info: ParticipantInfo {
         ParticipantInfo(
             id: id, name: name, role: effectiveRole, audio: speaksAloud, video: sendsVideo,
-            hand: hand,
+            hand: hand, handOrder: hand ? handOrder : nil,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,
             volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput, missing: missing)

@@ -18,6 +18,7 @@ package struct RoomSettings: Hashable, Sendable {
     /// Whether only moderators may change the layout of the room.
     package var layoutLocked = false
     package var admit = Admission.anyone
+    package var policy = RoomPolicy()
     /// nil: none is needed.
     package var pin: RoomPIN?
     /// The most members except viewers.
@@ -36,7 +37,8 @@ package struct RoomSettings: Hashable, Sendable {
 
     /// What everyone in the room knows of it.
     package var access: RoomAccess {
-        RoomAccess(locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil, hls: hls)
+        RoomAccess(
+            locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil, hls: hls, policy: policy)
     }
 
     /// Whether outsiders may not see who is in the room.
@@ -64,8 +66,14 @@ package struct RoomSettingsChange: Hashable, Sendable {
     package var locked: Bool?
     package var layoutLocked: Bool?
     package var admit: Admission?
+    package var muteOnEntry: Bool?
+    package var share: RoomPolicy.Permission?
+    package var chat: RoomPolicy.Permission?
+    package var unmute: RoomPolicy.Permission?
     /// Empty: the room needs none any more.
     package var pin: String?
+    /// The key of the room's host (`HostKey`), in place of all others; empty: there is none any more.
+    package var hostKey: String?
     package var maxParticipants: Int?
     package var maxViewers: Int?
     package var hls: Bool?
@@ -83,11 +91,13 @@ package struct RoomAccess: Hashable, Sendable {
     package var hasPIN = false
     /// Whether others may watch by HLS.
     package var hls = false
+    package var policy = RoomPolicy()
 
     package init(
         locked: Bool = false, layoutLocked: Bool = false, admit: Admission = .anyone, hasPIN: Bool = false,
-        hls: Bool = false
+        hls: Bool = false, policy: RoomPolicy = RoomPolicy()
     ) {
+        self.policy = policy
         self.locked = locked
         self.layoutLocked = layoutLocked
         self.admit = admit
@@ -103,6 +113,8 @@ package struct RoomInfo: Sendable {
     package var participants: [ParticipantInfo]
     /// The number of those who wait to be let in.
     package var waiting = 0
+    /// Whether there are keys of hosts, whose holders are moderators.
+    package var hasHostKey = false
     package var tiles: TilesInfo
     package var renditions: [RenditionInfo]
     /// The named views, `main` first, and the choices that participants have made for themselves.
@@ -136,6 +148,8 @@ package struct ParticipantInfo: Hashable, Sendable {
     package var audio: Bool
     package var video: Bool
     package var hand: Bool
+    /// Of those who have raised a hand: ascending in the order in which they did; nil: it is down.
+    package var handOrder: Int?
     package var speaking: Bool
     package var presenting: Bool
     /// Muted by a moderator.

@@ -172,6 +172,7 @@ struct RoomSlot {
         }
         return RoomInfo(
             id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
+            hasHostKey: !room.hosts.isEmpty,
             tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
             views: views, recordings: running.map(\.info.withoutTracks),

@@ -73,7 +73,8 @@ enum OpenAPI {
         // A name that cannot be a room's.
         if route.path.hasPrefix("/api/rooms/{room}") || route.path.hasPrefix("/hls/{room}") { failures += [400] }
         switch route.access {
-        case .admin, .seat, .recordings, .recordingFile, .recordingKeeper, .reader, .insider, .guest:
+        case .admin, .seat, .host, .recordings, .recordingFile, .recordingKeeper, .reader, .insider,
+            .guest:
             failures += [401, 403]
         case .endpoint: failures += [403]
         case .everyone: break
@@ -95,7 +96,7 @@ enum OpenAPI {
             operation["requestBody"] = ["required": true, "content": .object([body.type: ["schema": body.schema]])]
         }
         switch route.access {
-        case .admin, .seat: operation["security"] = [["adminToken": []]]
+        case .admin, .seat, .host: operation["security"] = [["adminToken": []]]
         case .reader, .insider, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
         case .recordings, .recordingFile:
             operation["security"] = [[:], ["adminToken": []], ["recordingKey": []]]
@@ -133,6 +134,9 @@ enum OpenAPI {
         }
     }
 
+    /// Who may do something: everybody in the room, or presenters and moderators.
+    private static let permissions = Schema.choice(RoomPolicy.Permission.allCases.map(\.rawValue))
+    private static let guestRoles = Schema.choice(GuestLink.roles.map(\.rawValue))
     private static let admissions = Schema.choice(Admission.allCases.map(\.rawValue))
     private static let roles = Schema.choice(Role.allCases.map(\.rawValue))
 
@@ -157,6 +161,11 @@ enum OpenAPI {
                 "framesPerSecond": Schema.integer, "locked": Schema.boolean, "layoutLocked": Schema.boolean,
                 "admit": admissions,
                 "pin": ["type": "boolean", "description": "Whether the room asks for a PIN."],
+                "hostKey": [
+                    "type": "boolean",
+                    "description": "Whether there are keys of hosts, whose holders moderate the room.",
+                ],
+                "muteOnEntry": Schema.boolean, "share": permissions, "chat": permissions, "unmute": permissions,
                 "maxParticipants": Schema.integer, "maxViewers": Schema.integer, "hls": Schema.boolean,
                 "people": ["type": "integer", "description": "The number of participants and viewers."],
                 "waiting": ["type": "integer", "description": "The number of those who wait to be let in."],
@@ -212,6 +221,16 @@ enum OpenAPI {
             "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "locked": Schema.boolean,
             "layoutLocked": Schema.boolean, "admit": admissions,
             "pin": ["type": "string", "description": .string("\(RoomPIN.rule); empty: none. No answer has it.")],
+            "hostKey": [
+                "type": "string",
+                "description": .string(
+                    "\(HostKey.rule): who joins with it is the host, and nobody else by being first; empty: as before. No answer has it."
+                ),
+            ],
+            "muteOnEntry": [
+                "type": "boolean", "description": "Whether new participants come in with the audio off.",
+            ],
+            "share": permissions, "chat": permissions, "unmute": permissions,
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
             "maxViewers": Schema.integer(RoomSettings.allowed.maxViewers),
             "hls": [
@@ -224,11 +243,32 @@ enum OpenAPI {
                 "additionalProperties": Schema.orNull(Schema.ref("ViewSettings")),
             ],
         ]),
+        "GuestLink": Schema.object(
+            [
+                "id": Schema.string, "role": guestRoles, "expiresAt": Schema.date,
+                "uses": ["type": "integer", "description": "The most guests; missing: any number."],
+                "used": ["type": "integer", "description": "The guests so far."],
+                "url": [
+                    "type": "string",
+                    "description":
+                        "The link; missing in mode open once the server has been started again, which keeps a digest only.",
+                ],
+            ], required: ["id", "role", "expiresAt", "used"]),
+        "GuestLinkWish": Schema.object([
+            "role": guestRoles,
+            "expiresIn": [
+                "type": "number", "description": .string("Seconds, 60 to \(Int(GuestLink.longest)); 86400 without."),
+            ], "uses": Schema.integer(GuestLink.allowedUses),
+        ]),
         "Participant": Schema.object(
             [
                 "id": Schema.string, "name": Schema.string, "role": roles, "audio": Schema.boolean,
                 "video": Schema.boolean,
-                "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean,
+                "hand": Schema.boolean,
+                "handOrder": [
+                    "type": "integer",
+                    "description": "Ascending in the order in which hands were raised; missing without.",
+                ], "speaking": Schema.boolean, "presenting": Schema.boolean,
                 "audioMuted": Schema.boolean,
                 "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
                 "recorded": Schema.boolean,

@@ -42,7 +42,7 @@ extension Access {
     var isSameEverywhere: Bool {
         switch self {
         case .everyone, .endpoint, .reader, .guest, .recordings, .recordingFile, .recordingKeeper, .admin: true
-        case .insider, .seat: false
+        case .insider, .seat, .host: false
         }
     }
 }

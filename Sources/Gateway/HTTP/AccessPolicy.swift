@@ -26,6 +26,9 @@ enum Access: Sendable, Equatable, CaseIterable {
     case recordingKeeper
     /// What is one participant's own, by the `id` in the path: for administrators, and for who sits there.
     case seat
+    /// What a room's hosts do beside their signalling: for administrators, and for who sits there; the conference looks at
+    /// the role.
+    case host
     /// Changing something.
     case admin
 }
@@ -82,6 +85,8 @@ struct AccessPolicy: Sendable {
             if links.allow(asked.recordingLink, at: Date()) { return }
         case .seat:
             if hasSeat(asked, of: asked.parameter("id")) { return }
+        case .host:
+            if hasSeat(asked) { return }
         case .admin:
             break
         }
@@ -133,6 +138,7 @@ struct AccessPolicy: Sendable {
         guard access == .reader || access == .insider || access == .guest, let verifier, let token = asked.bearer,
             let claims = try? verifier.verify(token)
         else { return .anonymous }
+        if let link = claims.link, conference.isRevoked(guestLink: link, of: claims.room) { return .anonymous }
         return .guest(claims)
     }
 

@@ -20,11 +20,12 @@ const LINE_EVERY = 1000;
 /// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
-///   `muted`, `asked` and `screenStopped` (the id of who did it), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
+///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
+///   `muted`, `asked`, `screenStopped`, `videoStopped` and `askedForVideo` (the id of who did it), `keptMuted` (entry, policy: why the microphone stays off), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read);
 /// - another server: `moving` ({within}: the seconds that this may take), and `moved` ({isSeamless}: the picture and the sound went on).
 export class Call extends EventTarget {
-  /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
+  /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`, `hostKey`, `host` (false: not by being first),
   /// `role`, `layout`, `view`, `recorded` (false: not this user). `isTold`: whether the user knows that the call may be recorded; where it is false, a recorded
   /// room leads to the event `consent`.
   /** @param {import('./sending.js').Sending} sending @param {Record<string, any>} options */
@@ -53,6 +54,10 @@ export class Call extends EventTarget {
     /// Who waits to be let in, for moderators.
     this.waiting = [];
     this.role = request.role ?? 'participant';
+    /// The room's PIN, where it has been typed in this page.
+    this.knownPIN = request.pin ?? null;
+    /// The room's layout before somebody was put into the spotlight.
+    this.layoutBefore = null;
     /** @type {Connection | null} */
     this.connection = null;
     /// The connection that the call has left in a move.
@@ -101,6 +106,8 @@ export class Call extends EventTarget {
   get isViewer() { return this.role === 'viewer'; }
   /// With a token only moderators and presenters record.
   get mayRecord() { return this.request.token ? ['moderator', 'presenter'].includes(this.role) : !this.isViewer; }
+  /// Whether the user may do what the room's hosts can keep to presenters and moderators: share, chat, unmute.
+  may(what) { return !this.isViewer && (this.settings[what] !== 'presenters' || ['moderator', 'presenter'].includes(this.role)); }
   /// Whether the user may choose the picture of everyone.
   get mayArrange() { return this.isModerator || !(this.isViewer || this.settings.layoutLocked); }
   /// What shows that a request beside the socket is of this call: the room, the seat's id and its secret.
@@ -132,9 +139,13 @@ export class Call extends EventTarget {
       room: ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); },
       waiting: ({ people }) => { this.waiting = people; this.emit('waitingPeople'); },
       pinTries: ({ wrong }) => this.emit('pinTries', wrong),
-      muted: ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); },
+      muted: ({ by, reason }) => {
+        this.sending.setAudio(false);
+        if (reason) this.emit('keptMuted', reason);
+        else this.emit('muted', by);
+      },
       asked: ({ action, by }) => this.asked(action, by),
-      role: ({ role }) => this.roleChanged(role),
+      role: ({ role, hostKey }) => { this.hostKeyChanged(role, hostKey); this.roleChanged(role); },
     };
     const { signal } = this.listeners;
     // Before there is a connection, and while the user waits to be let in, the server knows of nothing.
@@ -142,7 +153,7 @@ export class Call extends EventTarget {
     this.sending.addEventListener('sharing', () => this.sendPresent(), { signal });
     this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
-    addEventListener('pagehide', () => { this.act(this.session.timer('linger')); this.tell({ type: 'leave' }, { isLasting: false }); }, { signal });
+    addEventListener('pagehide', () => { this.act(this.session.timer('linger')); this.tell({ type: 'leave', returns: true }, { isLasting: false }); }, { signal });
   }
 
   /// What the user asks for in the middle of a move is for the server to which the room moves: the other has written down
@@ -236,6 +247,7 @@ export class Call extends EventTarget {
     this.settings = message.settings ?? {};
     this.room = message.room;
     this.role = message.you.role ?? this.role;
+    this.hostKeyChanged(this.role, message.you.hostKey);
     // The role may have changed while the socket was away.
     if (this.connection && this.isViewer !== this.sending.state.isAudience) this.sending.sit(this.isViewer);
     this.preRoll = message.preRoll ?? 0;
@@ -248,6 +260,7 @@ export class Call extends EventTarget {
     const isHeld = isFirst && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord || message.preRoll || message.streaming);
     // The audience has nothing to send until it comes on stage, and then chooses when.
     this.sending.enter({ isHeld, isAudience: this.isViewer });
+    if (isFirst && !this.isViewer && !this.isModerator && (this.settings.muteOnEntry || !this.may('unmute'))) this.comeInMuted();
     this.connect(message.iceServers ?? []);
     if (isFirst) this.emit('entered', message.room);
     this.emit('seat');
@@ -260,6 +273,13 @@ export class Call extends EventTarget {
     clearInterval(this.lineTimer);
     this.lineTimer = setInterval(async () => { const state = await this.line?.read(this.data); if (state) this.emit('line', state); }, LINE_EVERY);
     await this.connection?.offer();
+  }
+
+  /// The server keeps the audio off: what the page shows is the same.
+  comeInMuted() {
+    const { audio } = this.sending.shown;
+    this.sending.setAudio(false);
+    if (audio !== 'off') this.emit('keptMuted', this.may('unmute') ? 'entry' : 'policy');
   }
 
   async answered({ sdp }) {
@@ -416,9 +436,23 @@ export class Call extends EventTarget {
 
   asked(action, by) {
     if (action === 'unmute') this.emit('asked', by);
+    if (action === 'video') this.emit('askedForVideo', by);
+    if (action === 'stopVideo') {
+      this.sending.setVideo(false);
+      this.emit('videoStopped', by);
+    }
     if (action !== 'stopScreen' || !this.sending.screen) return;
     this.sending.stopScreen();
     this.emit('screenStopped', by);
+  }
+
+  /// A key that has not made the user the host is of other hosts' time; who only watches keeps it.
+  hostKeyChanged(role, key) {
+    const known = this.request.hostKey;
+    const kept = key ?? (role === 'moderator' || this.request.role === 'viewer' ? known : null);
+    if (kept === known || (!kept && !known)) return;
+    this.request.hostKey = kept ?? undefined;
+    this.emit('hostKey', kept);
   }
 
   async roleChanged(role) {
@@ -475,7 +509,18 @@ export class Call extends EventTarget {
     this.send({ type: 'moderate', action, ...(participant ? { participant } : {}), ...fields });
   }
 
-  /// Changes settings of the room: `locked`, `layoutLocked`, `admit`, `pin`.
+  /// Shows somebody large to everybody; null: the layout that the room had before.
+  spotlight(id) {
+    if (id) {
+      if (!this.people.list.some(({ pinned }) => pinned)) this.layoutBefore = this.layout;
+      this.send({ type: 'layout', scope: 'room', name: 'speaker', pin: [id] });
+    } else {
+      this.send({ type: 'layout', scope: 'room', name: this.layoutBefore ?? 'grid', pin: [] });
+      this.layoutBefore = null;
+    }
+  }
+
+  /// Changes settings of the room: `locked`, `layoutLocked`, `admit`, `pin`, `muteOnEntry`, `share`, `chat`, `unmute`.
   changeRoom(settings) { this.send({ type: 'room', ...settings }); }
 
   /// Takes another named view, such as `portrait`. `view` follows, or `viewRefused`, with the time after which to ask

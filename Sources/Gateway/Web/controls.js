@@ -10,7 +10,9 @@ const $ = id => document.getElementById(id);
 export function showControls(call) {
   const { hand, screen, shown } = call.sending;
   for (const id of ['toggle-audio', 'toggle-video', 'toggle-screen']) $(id).hidden = call.isViewer;
-  if (!navigator.mediaDevices?.getDisplayMedia) $('toggle-screen').hidden = true;
+  if (!navigator.mediaDevices?.getDisplayMedia || !(screen || call.may('share'))) $('toggle-screen').hidden = true;
+  $('chat-closed').hidden = call.may('chat');
+  for (const id of ['chat-to', 'chat-text', 'chat-file']) $(id).disabled = !call.may('chat');
   $('toggle-record').hidden = !call.mayRecord;
 
   // What does not arrive is not shown as if others heard it.

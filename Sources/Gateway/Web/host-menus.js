@@ -1,21 +1,32 @@
 // The menus of a moderator: for each person, and for the room. `hosts.js` loads them when one is opened first.
 
+import markup from './host-menus.html';
+
+import * as address from '/assets/address.js';
 import { element } from '/assets/elements.js';
-import { t } from '/assets/words.js';
+import { addDialogs, t } from '/assets/words.js';
 // What all scripts share stays one file: esbuild makes one of each set of files that some of them share.
 import '/assets/lobby.js';
 
 const $ = id => document.getElementById(id);
+
+// Before anything below binds its elements.
+addDialogs(markup);
+
 /// What can be done to a participant, and when.
 /** @type {[string, (person: any) => boolean][]} */
 const ACTIONS = [
   ['mute', person => person.role !== 'viewer' && person.audio],
   ['askToUnmute', person => person.role !== 'viewer' && !person.audio],
+  ['stopVideo', person => person.role !== 'viewer' && person.video],
+  ['askForVideo', person => person.role !== 'viewer' && !person.video],
   ['stopScreen', person => person.presenting],
   ['lowerHand', person => person.hand],
   ['stage', person => person.role === 'viewer'],
   ['audience', person => person.role === 'participant'],
 ];
+// Settings of the room that are a switch: what presenters and moderators keep for themselves.
+const POLICY = ['share', 'chat', 'unmute'];
 const ROLES = ['moderator', 'presenter', 'participant'];
 const MAX_VOLUME = 2;
 
@@ -56,6 +67,7 @@ export function openPerson(call, id) {
   const recorded = person.unrecordedBy?.includes('host') || person.recorded;
   $('person-title').textContent = person.name;
   $('person-actions').replaceChildren(
+    ...(person.role === 'viewer' ? [] : [spotlight(call, person)]),
     ...ACTIONS.filter(([, isFitting]) => isFitting(person)).map(([action]) => button(`host.${action}`, action)),
     ...(person.role === 'viewer' ? [] : ROLES.filter(role => role !== person.role).map(role => button(`host.make.${role}`, 'role', { role }))),
     ...(person.role === 'viewer' || !recorded ? [] : [button(person.recorded ? 'host.leaveOut' : 'host.record', 'recorded', { recorded: !person.recorded })]),
@@ -65,6 +77,17 @@ export function openPerson(call, id) {
   $('person-volume').onchange = () => call.moderate('volume', id, { volume: Number($('person-volume').value) });
   $('person-volume').closest('label').hidden = person.role === 'viewer';
   $('person-menu').showModal();
+}
+
+/// The person large for everybody, or as the room was before.
+function spotlight(call, { id, pinned }) {
+  const button = element('button', { type: 'button', textContent: t(pinned ? 'host.unspotlight' : 'host.spotlight') });
+  button.dataset.action = 'spotlight';
+  button.onclick = () => {
+    call.spotlight(pinned ? null : id);
+    $('person-menu').close();
+  };
+  return button;
 }
 
 // ---- The room
@@ -83,10 +106,14 @@ export function openRoom(current) {
 export function update(call) {
   if (!call.isModerator && $('room-menu').open) $('room-menu').close();
   if ($('person-menu').open && !(call.isModerator && call.people.find(shownPerson))) $('person-menu').close();
-  const { locked, layoutLocked, admit, pin } = call.settings;
+  const { locked, layoutLocked, admit, pin, hls } = call.settings;
+  $('room-muteOnEntry').checked = Boolean(call.settings.muteOnEntry);
+  for (const name of POLICY) $(`room-${name}`).checked = call.settings[name] === 'presenters';
   $('room-locked').checked = Boolean(locked);
   $('room-layout-locked').checked = Boolean(layoutLocked);
   $('room-admit').checked = admit === 'moderator';
+  $('room-watch').hidden = !hls;
+  $('watch-link').value = $('watch-open').href = address.linkToWatch(call.room);
   $('room-pin-clear').hidden = !pin;
   $('room-pin').placeholder = t(pin ? 'host.pin.set' : 'host.pin.none');
 }
@@ -98,8 +125,11 @@ function bind() {
   $('room-locked').onchange = () => call().changeRoom({ locked: $('room-locked').checked });
   $('room-layout-locked').onchange = () => call().changeRoom({ layoutLocked: $('room-layout-locked').checked });
   $('room-admit').onchange = () => call().changeRoom({ admit: $('room-admit').checked ? 'moderator' : 'anyone' });
+  $('room-muteOnEntry').onchange = () => call().changeRoom({ muteOnEntry: $('room-muteOnEntry').checked });
+  for (const name of POLICY) $(`room-${name}`).onchange = () => call().changeRoom({ [name]: $(`room-${name}`).checked ? 'presenters' : 'everyone' });
   const setPIN = pin => {
     call().changeRoom({ pin });
+    call().knownPIN = pin || null;
     $('room-pin').value = '';
   };
   $('room-pin-set').onclick = () => { if ($('room-pin').value && $('room-pin').reportValidity()) setPIN($('room-pin').value); };

@@ -1,7 +1,6 @@
 // What a moderator has: a button for each person and one for the room, and who waits to be let in. Their menus come when
 // one is opened first.
 
-import * as address from '/assets/address.js';
 import { element, icon } from '/assets/elements.js';
 import { Later } from '/assets/later.js';
 import { t } from '/assets/words.js';
@@ -26,12 +25,9 @@ export const hasMenu = (call, person) => call.isModerator && person.id !== call.
 /** @param {import('./call.js').Call} call */
 export function showHosts(call) {
   $('open-room').hidden = !call.isModerator;
-  const { locked, hls } = call.settings;
+  const { locked } = call.settings;
   menus.loaded?.update(call);
   $('locked-badge').hidden = !locked;
-  $('room-watch').hidden = !hls;
-  $('watch-link').value = address.linkToWatch(call.room);
-  $('watch-open').href = $('watch-link').value;
   showWaiting(call);
 }
 
@@ -40,7 +36,7 @@ function showWaiting(call) {
   $('waiting-people').hidden = !people.length;
   $('waiting-count').textContent = people.length ? t('host.waiting', { count: people.length }) : '';
   $('admit-all').hidden = people.length < 2;
-  $('waiting-list').replaceChildren(...people.map(({ id, name }) => {
+  $('waiting-list').replaceChildren(...people.map(({ id, name, removed }) => {
     const button = (key, action) => {
       const made = element('button', { type: 'button', textContent: t(key) });
       made.setAttribute('aria-label', t(`${key}.name`, { name }));
@@ -49,6 +45,7 @@ function showWaiting(call) {
       return made;
     };
     return element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }),
+      ...(removed ? [element('span', { className: 'role', textContent: t('host.wasRemoved') })] : []),
       button('host.admit', 'admit'), button('host.refuse', 'refuse'), button('host.refuseAddress', 'refuseAddress'));
   }));
 }

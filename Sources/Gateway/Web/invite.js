@@ -11,7 +11,7 @@ export function showAlone(call) {
   $('alone').hidden = address.isEmbedded || call.people.list.length + call.people.viewers > 1 || (call.isModerator && call.waiting.length > 0);
 }
 
-/// `room()`: the name of the call's room.
-export function bindInvitation(room) {
-  for (const id of ['open-invite', 'alone-invite']) $(id).onclick = async () => (await dialog.get())?.openInvitation(room());
+/// `call()`: the call that runs.
+export function bindInvitation(call) {
+  for (const id of ['open-invite', 'alone-invite']) $(id).onclick = async () => (await dialog.get())?.openInvitation(call);
 }

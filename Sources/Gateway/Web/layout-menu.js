@@ -1,12 +1,17 @@
 // The menu of layouts, for everyone or only for the user. `layouts.js` loads it when it is opened first.
 
+import markup from './layout-menu.html';
+
 import * as address from '/assets/address.js';
 import { element } from '/assets/elements.js';
-import { language, region, t } from '/assets/words.js';
+import { addDialogs, language, region, t } from '/assets/words.js';
 // What all scripts share stays one file: esbuild makes one of each set of files that some of them share.
 import '/assets/lobby.js';
 
 const $ = id => document.getElementById(id);
+
+// Before anything below binds its elements.
+addDialogs(markup);
 
 /// `layoutTitle`: of layouts.js.
 export async function openLayouts(call, layoutTitle) {

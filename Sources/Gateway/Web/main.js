@@ -57,6 +57,7 @@ export function join(room, name, pin, isTold) {
   call.addEventListener('entered', ({ detail }) => entered(detail));
   call.addEventListener('seat', () => sendAvatar(call));
   call.addEventListener('consent', () => askConsent(call));
+  call.addEventListener('hostKey', ({ detail }) => address.hostKeys.keep(call.room, detail));
   call.addEventListener('ended', ({ detail }) => ended(detail));
   followRecording(call);
   followStreaming(call);
@@ -80,7 +81,8 @@ function waiting() {
 function closeDialogs() { document.querySelectorAll('dialog[open]:not(#consent)').forEach(dialog => dialog.close()); }
 
 function refused(problem) {
-  if (problem.code === 'unauthorized') address.forgetToken();
+  // A guest link is for one room, and for a time.
+  if (problem.code === 'unauthorized' || (problem.code === 'forbidden' && address.token()?.startsWith('guest.'))) address.forgetToken();
   lobby.showRefusal(problem);
 }
 
@@ -128,7 +130,7 @@ $('open-layout').onclick = () => openLayouts(call);
 bindStage();
 bindReactions(() => call);
 bindSelf(sending);
-bindInvitation(() => call.room);
+bindInvitation(() => (call?.connection ? call : null));
 bindSettings(sending, lobby, () => (call?.connection ? call : null));
 bindUnrecorded(() => (call?.connection ? call : null));
 bindAvatar(() => (call?.connection ? call : null));

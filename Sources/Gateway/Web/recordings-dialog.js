@@ -1,19 +1,25 @@
 // The dialog that starts, pauses and stops the recording of the call, and the list of what this meeting has recorded.
 // `recordings.js` loads it when it is opened first.
 
+import markup from './recordings-dialog.html';
+
 import { element } from '/assets/elements.js';
 import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
-import { explain, region, t } from '/assets/words.js';
+import { addDialogs, explain, region, t } from '/assets/words.js';
 // What all scripts share stays one file: esbuild makes one of each set of files that some of them share.
 import '/assets/lobby.js';
 
 const $ = id => document.getElementById(id);
+
+// Before anything below binds its elements.
+addDialogs(markup);
+
 // While the server completes a file.
 const LOOK_AGAIN = 1500;
 
 /** @type {import('./call.js').Call} */
 let call;
-/// {fetchList, mark} of recordings.js.
+/// {fetchList, mark, hasKeys} of recordings.js.
 let book;
 /// The timer of the next look at the list.
 let timer;
@@ -97,6 +103,7 @@ function bind() {
 async function list() {
   clearTimeout(timer);
   const { answer, entries } = await book.fetchList();
+  $('recordings-library').hidden = !book.hasKeys();
   if (!answer) say(t('record.unreachable'));
   else if (answer.status === 403) say(t('record.notYours'));
   $('recordings-title-list').hidden = !entries.length;

@@ -26,13 +26,13 @@ export function followRecording(newCall) {
     knownAll = call.recordings.map(each => each.id);
     // Who joins is told by the lobby or is asked.
     if (word && call.connection) tell(t(word), true);
-    if ($('recordings').open) dialog.loaded?.update();
+    if ($('recordings')?.open) dialog.loaded?.update();
     // A host finds the recording after the call, even without having opened the list.
     else if (word === 'record.started' && call.connection && call.mayRecord) fetchList();
   });
   call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) }), true); });
   call.addEventListener('entered', () => { if (call.recording && call.mayRecord) fetchList(); });
-  call.addEventListener('problem', ({ detail }) => { if ($('recordings').open) dialog.loaded?.refused(detail); });
+  call.addEventListener('problem', ({ detail }) => { if ($('recordings')?.open) dialog.loaded?.refused(detail); });
   call.addEventListener('ended', () => dialog.loaded?.end());
 }
 
@@ -52,11 +52,13 @@ function tell(text, isHeavy = false) {
   $('recording-spoken').textContent = text;
 }
 
-export async function openRecordings() { (await dialog.get())?.openRecordings(call, { fetchList, mark }); }
+export async function openRecordings() { (await dialog.get())?.openRecordings(call, { fetchList, mark, hasKeys }); }
 
 export function bindRecordings() { showLibrary(); }
 
-function showLibrary() { $('recordings-library').hidden = $('ended-recordings').hidden = !keys.all.length; }
+const hasKeys = () => keys.all.length > 0;
+
+function showLibrary() { $('ended-recordings').hidden = !hasKeys(); }
 
 /// Sets a mark in the recording: a chapter with this title, or with the user's name.
 export function mark(text) {

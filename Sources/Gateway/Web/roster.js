@@ -19,10 +19,12 @@ const rows = new Map();
 export function showPeople(call) {
   const { people, id: ownId } = call;
   $('people-count').textContent = people.list.length + people.viewers;
-  const shown = people.list.map(person => {
+  const hands = people.list.filter(({ hand }) => hand).length;
+  const shown = people.ordered.map((person, index) => {
+    const place = person.hand && hands > 1 ? index + 1 : null;
     const { speaking, ...lasting } = person;
-    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id]);
-    const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person) };
+    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place]);
+    const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person, place) };
     const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
     rows.set(person.id, { state, made, hadFocus });
     made.classList.toggle('speaking', Boolean(speaking));
@@ -41,12 +43,14 @@ function replaceRows(list, shown) {
   shown.forEach((row, index) => { if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null); });
 }
 
-function row(call, person) {
+/// `place`: of the raised hand; null: it is the only one, or down.
+function row(call, person, place) {
   const name = person.id === call.id ? t('people.you', { name: person.name }) : person.name;
   const made = element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }));
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
+  if (place) made.append(element('span', { className: 'hand-place', textContent: place, title: t('hand.place', { place }) }));
   if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
   if (person.presenting) made.append(icon('screen', t('share.on')));
   const audio = arrival(person, 'audio', person.audio && !person.audioMuted), video = arrival(person, 'video', person.video && !person.videoMuted);

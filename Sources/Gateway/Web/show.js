@@ -53,6 +53,9 @@ export function showCall(call) {
   on('layoutChosen', ({ by, name }) => tell({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
   on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
   on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
+  on('keptMuted', reason => tell({ kind: 'told', key: 'muted', text: t(`muted.${reason}`) }));
+  on('videoStopped', by => tell({ kind: 'told', key: 'video', text: t('host.videoStopped', { name: nameOf(by) }) }));
+  on('askedForVideo', by => announce({ kind: 'asked', key: 'askedForVideo', text: t('host.askedForVideo', { name: nameOf(by) }), actions: [{ text: t('camera.off.action'), act: () => call.sending.setVideo(true) }] }));
   on('line', showLine);
   on('stream', () => play(call.stream));
   on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));

@@ -43,6 +43,15 @@ export function explain({ code, device, message }) {
   return key ? t(key, { message }) : t('problem.other', { message: message ?? code });
 }
 
+/// Adds dialogs to the page, with the words that are there; others come by `addWords`.
+/** @param {string} markup of the page's own */
+export function addDialogs(markup) {
+  const made = document.createElement('template');
+  made.innerHTML = markup;
+  translate(made.content);
+  document.getElementById('call').append(made.content);
+}
+
 /// Fills the elements of the page that there are words for: `data-t` has the key of the text, `data-t-title` and the like
 /// that of an attribute.
 export function translate(root, isWanted = has) {

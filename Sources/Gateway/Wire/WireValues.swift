@@ -21,22 +21,24 @@ extension RoomInfo {
     var jsonForOutsiders: JSONValue { json(hidesPeople: settings.isPrivate) }
 
     private func json(hidesPeople: Bool) -> JSONValue {
-        [
-            "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
-            "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
-            "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
-            "locked": .bool(settings.locked), "layoutLocked": .bool(settings.layoutLocked),
-            "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
-            "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
-            "hls": .bool(settings.hls), "people": .integer(participants.count), "waiting": .integer(waiting),
-            "participants": .array(hidesPeople ? [] : participants.map(\.json)),
-            "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
-            "views": .array(hidesPeople ? [] : views.map(\.json)),
-            "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
-            "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
-            "streaming": .bool(isStreamed),
-            "preRoll": .number(preRoll.roundedSeconds),
-        ]
+        .object(
+            [
+                "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
+                "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
+                "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
+                "locked": .bool(settings.locked), "layoutLocked": .bool(settings.layoutLocked),
+                "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
+                "hostKey": .bool(hasHostKey),
+                "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
+                "hls": .bool(settings.hls), "people": .integer(participants.count), "waiting": .integer(waiting),
+                "participants": .array(hidesPeople ? [] : participants.map(\.json)),
+                "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
+                "views": .array(hidesPeople ? [] : views.map(\.json)),
+                "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
+                "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
+                "streaming": .bool(isStreamed),
+                "preRoll": .number(preRoll.roundedSeconds),
+            ], where: settings.policy.members.mapValues { Optional($0) })
     }
 }
 
@@ -46,6 +48,15 @@ extension RoomAccess {
         [
             "locked": .bool(locked), "layoutLocked": .bool(layoutLocked), "admit": .string(admit.rawValue),
             "pin": .bool(hasPIN), "hls": .bool(hls),
+        ].merging(policy.members) { first, _ in first }
+    }
+}
+
+extension RoomPolicy {
+    fileprivate var members: [String: JSONValue] {
+        [
+            "muteOnEntry": .bool(muteOnEntry), "share": .string(share.rawValue), "chat": .string(chat.rawValue),
+            "unmute": .string(unmute.rawValue),
         ]
     }
 }
@@ -84,7 +95,7 @@ extension ParticipantInfo {
             ],
             where: [
                 "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) }),
-                "input": isInput ? true : nil,
+                "input": isInput ? true : nil, "handOrder": handOrder.map { .integer($0) },
                 "missing": missing.isEmpty ? nil : .array(missing.names.map { .string($0) }),
             ])
     }
@@ -251,4 +262,5 @@ extension ChatPicture {
 extension Role: Decodable {}
 extension LayoutScope: Decodable {}
 extension Admission: Decodable {}
+extension RoomPolicy.Permission: Decodable {}
 extension Participant.RecordAction: Decodable {}

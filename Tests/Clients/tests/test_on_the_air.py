@@ -88,10 +88,10 @@ async def is_in_call(page):
 class Host:
     """The first in the room, by its socket alone: what it is told of the others."""
 
-    async def join(self, server):
-        self.people, self.waiting = {}, []
+    async def join(self, server, key=None):
+        self.people, self.waiting, self.key = {}, [], key
         self.socket = await websockets.connect(server.signal_url)
-        await self.socket.send(json.dumps({"type": "join", "room": "air", "name": "Host"}))
+        await self.socket.send(json.dumps({"type": "join", "room": "air", "name": "Host", "hostKey": key}))
         self.reader = asyncio.ensure_future(self.read())
         await self.until(lambda: self.people)
         return self
@@ -99,6 +99,8 @@ class Host:
     async def read(self):
         async for text in self.socket:
             message = json.loads(text)
+            if message["type"] == "joined":
+                self.key = message["you"].get("hostKey")
             if message["type"] in ("joined", "participants"):
                 self.people = {person["name"]: person for person in message["participants"]} | {"Host": {}}
             elif message["type"] == "waiting":
@@ -199,7 +201,7 @@ def test_what_the_page_says_of_camera_and_microphone_is_what_is_sent(server, tmp
         await host.close()
         server.stop()
         server.start()
-        host = await Host().join(server)
+        host = await Host().join(server, host.key)
         await page.evaluate("(gate = false, 0)")
         await page.wait_for("!document.getElementById('waiting').hidden", 15)
         await page.audit("who waits again")

@@ -110,6 +110,15 @@ final class FakeConference: ConferenceService {
         return state.withLock { $0.hls[request.room] }
     }
 
+    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] { [] }
+    func makeGuestLink(
+        _ wish: GuestLinkWish, in room: String, for participant: String?
+    ) throws(ConferenceError) -> GuestLink { throw .roomNotFound(room) }
+    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
+        note("revoke \(id)")
+    }
+    func isRevoked(guestLink id: String, of room: String) -> Bool { false }
+
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
     func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
         [WaitingPerson(id: "w1", name: "Dee")]
@@ -356,6 +365,7 @@ final class FakeConference: ConferenceService {
         let access = RoomAccess()
         let startsRecording = false
         let hasMedia = false
+        var hostKey: String? { request.hostKey }
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
@@ -404,5 +414,6 @@ final class FakeConference: ConferenceService {
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }
+        func mayReturn() { conference.note("may return") }
     }
 }

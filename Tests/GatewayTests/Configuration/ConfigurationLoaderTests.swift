@@ -336,6 +336,8 @@ import Testing
               presets:
                 board: { layout: speaker, onPresent: off, width: 640, height: 360, framesPerSecond: 15, locked: true,
                   layoutLocked: true, admit: moderator, pin: 4711, maxParticipants: 7, maxViewers: 9,
+                  hostKey: key-of-the-board-1234567, muteOnEntry: true, share: presenters, chat: presenters,
+                  unmute: presenters,
                   hls: true, views: { guests: { layout: grid } } }
                 "class-*":
             """)
@@ -345,6 +347,8 @@ import Testing
         (expected.framesPerSecond, expected.locked, expected.layoutLocked) = (15, true, true)
         (expected.admit, expected.pin, expected.maxParticipants, expected.maxViewers) = (.moderator, "4711", 7, 9)
         expected.hls = true
+        (expected.hostKey, expected.muteOnEntry) = ("key-of-the-board-1234567", true)
+        (expected.share, expected.chat, expected.unmute) = (.presenters, .presenters, .presenters)
         var guests = ViewSettings()
         guests.layout = "grid"
         expected.views = ["guests": guests]

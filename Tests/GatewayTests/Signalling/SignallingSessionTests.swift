@@ -46,6 +46,24 @@ import Testing
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
 
+    @Test func `a host comes back with a key, which joined and role tell, and a bot is none`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        let actions = session.received(#"{"type":"join","room":"r","name":"Anna","hostKey":"secret","host":false}"#)
+        guard case .join(let asked, _, _)? = actions.first else {
+            Issue.record("no join")
+            return
+        }
+        #expect(asked.hostKey == "secret" && !asked.mayHost)
+        var hosted = welcome
+        hosted.hostKey = "key"
+        guard case .send(let joined)? = session.seated(hosted, iceServers: []).first else { return }
+        #expect(String(buffer: joined.bytes).contains(#""hostKey":"key""#))
+        guard case .send(let role)? = session.handleEvent(SharedEvent(.role(.moderator, hostKey: "other"))).first
+        else { return }
+        #expect(String(buffer: role.bytes) == #"{"hostKey":"other","role":"moderator","type":"role"}"#)
+        #expect(session.received(#"{"type":"leave","returns":true}"#).first == .leave(returns: true))
+    }
+
     @Test func `events during a join are sent after joined`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
@@ -159,7 +177,7 @@ import Testing
         let enough = Refusal(.tooFast, "enough", retryAfter: .seconds(1))
         #expect(
             session.exhausted(enough) == [
-                .leave, .send(.error(enough, fatal: true)), .close(.policyViolation, reason: "too_fast"),
+                .leave(), .send(.error(enough, fatal: true)), .close(.policyViolation, reason: "too_fast"),
             ])
         #expect(session.isOver)
     }
@@ -170,7 +188,7 @@ import Testing
             #expect(session.failed(refusal) == [.send(.error(refusal, fatal: false))], "no reason to leave the call")
         }
         #expect(ServerMessage.error(Refusal(.recordingFailed, "disk full"), fatal: false).json["code"] == "internal")
-        #expect(session.received(#"{"type":"leave"}"#).first == .leave)
+        #expect(session.received(#"{"type":"leave"}"#).first == .leave())
     }
 
     @Test func `an offer beyond the limit is bad SDP`() {
@@ -234,7 +252,8 @@ import Testing
         var lost = joined()
         #expect(lost.disconnected() == [.lost])
         var gone = joined()
-        #expect(gone.received(#"{"type":"leave"}"#) == [.leave, .send(.left(.left)), .close(.normal, reason: "left")])
+        #expect(
+            gone.received(#"{"type":"leave"}"#) == [.leave(), .send(.left(.left)), .close(.normal, reason: "left")])
         #expect(gone.disconnected().isEmpty)
     }
 
@@ -242,7 +261,7 @@ import Testing
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         _ = session.disconnected()
-        #expect(session.seated(welcome, iceServers: []) == [.leave])
+        #expect(session.seated(welcome, iceServers: []) == [.leave()])
     }
 
     @Test func `a client with deltas gets a list first, and again after a missing announcement`() {

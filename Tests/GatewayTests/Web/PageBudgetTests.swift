@@ -63,7 +63,9 @@ import WebFiles
 
     @Test func `dialogs come when they are opened, each in less than 10 kB`() {
         let call = mentioned(by: ["index.html"])
-        let later = ["recordings-dialog.", "layout-menu.", "host-menus.", "invite-dialog."].map { prefix in
+        let later = [
+            "recordings-dialog.", "layout-menu.", "host-menus.", "invite-dialog.", "file-sending.", "avatar-picture.",
+        ].map { prefix in
             files.values.filter { $0.name.hasPrefix(prefix) }
         }
         for found in later {

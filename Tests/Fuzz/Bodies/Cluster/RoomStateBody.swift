@@ -40,7 +40,7 @@ enum RoomStateBody {
             pin.pinned = true
             _ = try? room.change(member.id, pin)
         }
-        _ = room.endExpecting()
+        _ = room.endExpecting(at: .zero)
         let pending = PendingOutputs(state)
         // What others are told of it.
         let told: JSONValue = [
