@@ -86,7 +86,9 @@ class Page(Chromium):
         return self
 
     async def click(self, selector):
-        """Clicks at the middle of the visible part, so that an element that covers it gets the click."""
+        """Clicks at the middle of the visible part, so that an element that covers it gets the click. A dialog comes a moment after its button was pressed."""
+        seen = f"(document.querySelector({json.dumps(selector)})?.getBoundingClientRect().width ?? 0) > 0"
+        await self.wait_for(seen, 5)
         box = await self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: 'nearest' }});"
             " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width]; })()")
