@@ -94,6 +94,9 @@ class Page(Chromium):
 
     async def click(self, selector):
         """Clicks at the middle of the visible part, so that an element that covers it gets the click; waits for the dialog of its button."""
+        if selector == "#notice button":
+            # A button of a notice that has just changed does nothing for 0.6 s.
+            await asyncio.sleep(0.7)
         box = await self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: 'nearest' }});"
             " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width]; })()")
