@@ -36,18 +36,16 @@ function show() {
 }
 
 /// The page's icon, with a dot where there is something to look at.
-async function showIcon(isMarked) {
+function showIcon(isMarked) {
   icon ??= document.querySelector('link[rel=icon]');
   plain ||= icon.href;
-  const wanted = isMarked ? await marked() : plain;
-  // It may have changed while the drawing was fetched.
-  if (isMarked === waiting + missed > 0 && icon.href !== wanted) icon.href = wanted;
+  const wanted = isMarked ? marked() : plain;
+  if (icon.href !== wanted) icon.href = wanted;
 }
 
-let drawing = null;
-
+/// The page has its icon in itself (bundle_page.py).
 function marked() {
   const dot = '<circle cx="24" cy="8" r="8" fill="#e5484d" stroke="#fff" stroke-width="1.5"/></svg>';
-  drawing ??= fetch(plain).then(answer => answer.text()).then(svg => `data:image/svg+xml,${encodeURIComponent(svg.replace('</svg>', dot))}`, () => plain);
-  return drawing;
+  const svg = decodeURIComponent(plain.slice(plain.indexOf(',') + 1));
+  return `data:image/svg+xml,${encodeURIComponent(svg.replace('</svg>', dot))}`;
 }

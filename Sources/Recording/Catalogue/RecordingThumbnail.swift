@@ -33,6 +33,8 @@ package enum RecordingThumbnail {
         let sink = try FileSink(path: catalogue.path(entry.id + temporarySuffix), disk: catalogue.disk)
         defer { sink.finish() }
         guard bytes.withUnsafeBytes({ sink.write($0) }) else { throw sink.failure ?? .diskFull(path: path) }
+        // What is not complete is cut off at the end.
+        try sink.complete()
         try catalogue.rename(entry.id + temporarySuffix, to: name)
         return catalogue.path(name)
     }

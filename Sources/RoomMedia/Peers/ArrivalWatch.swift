@@ -37,7 +37,7 @@ struct ArrivalWatch {
     private struct Kind {
         /// The packets so far. Another stream begins to count anew.
         var packets = 0
-        /// Since the last packet, and since the participant says that it sends or the last packet: whichever is later.
+        /// The time since the last packet; and since that or the participant's word that it sends, whichever is later.
         var quiet = ArrivalWatch.limit
         var owed = Duration.zero
 
@@ -46,6 +46,8 @@ struct ArrivalWatch {
             self.packets = packets
             (quiet, owed) = hasCome ? (.zero, .zero) : (quiet + elapsed, owed + elapsed)
         }
+
+        mutating func interrupt() { (quiet, owed) = (ArrivalWatch.limit, .zero) }
     }
 
     private var audio = Kind()
@@ -90,11 +92,11 @@ struct ArrivalWatch {
     /// Takes the counts of packets at the end of a period.
     ///
     /// - Parameter all: with those of other media and of reports.
-    mutating func measure(audio packets: Int, video frames: Int, all: Int, over elapsed: Duration) {
+    mutating func measure(audio packets: Int, video otherPackets: Int, all: Int, over elapsed: Duration) {
         let elapsed = all == self.all ? .zero : elapsed
         self.all = all
         audio.measure(packets, over: elapsed)
-        video.measure(frames, over: elapsed)
+        video.measure(otherPackets, over: elapsed)
         soundless = hadSound ? .zero : soundless + elapsed
         hadSound = false
     }
@@ -108,10 +110,9 @@ struct ArrivalWatch {
     }
 
     /// The connection is interrupted: nothing is missing until it has been there again for as long.
-    mutating func interrupt() { self = ArrivalWatch(claimed: claimed, reported: reported) }
-
-    private init(claimed: MediaKinds, reported: MediaKinds?) {
-        self.init(claimed: claimed)
-        self.reported = reported
+    mutating func interrupt() {
+        audio.interrupt()
+        video.interrupt()
+        (hadSound, soundless) = (false, Self.limit)
     }
 }

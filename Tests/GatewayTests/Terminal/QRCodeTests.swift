@@ -71,7 +71,7 @@ import Testing
         let lines = TerminalPicture.lines(code)
         #expect(lines.count == 17 && TerminalPicture.width(of: code) == 33)
         #expect(lines.allSatisfy { $0.hasPrefix("\u{1B}[38;5;16;48;5;231m") && $0.hasSuffix("\u{1B}[0m") })
-        let modules = lines.map { $0.dropFirst(20).dropLast(4) }
+        let modules = lines.map { $0.dropFirst(19).dropLast(4) }
         #expect(modules.allSatisfy { $0.count == 33 })
         #expect(modules[0].allSatisfy { $0 == " " } && modules[16].suffix(4) == "    ")
         #expect(modules[2] == "    █▀▀▀▀▀█ ▄ ▀▄▄▄█ █ █▀▀▀▀▀█    ")

@@ -30,7 +30,7 @@ import WebFiles
         // Browsers fetch the manifest and its pictures when nothing waits for them any more, and the page the words of
         // dialogs with the first one.
         let early = names.filter {
-            !$0.hasSuffix(".png") && !$0.hasSuffix(".webmanifest") && !$0.hasPrefix("dialogs.")
+            !$0.hasSuffix(".png") && !$0.hasSuffix(".svg") && !$0.hasSuffix(".webmanifest") && !$0.hasPrefix("dialogs.")
         }
         let sizes = early.compactMap { files[$0] }.map { file in
             (name: file.name, bytes: coding == "br" ? file.brotli.count : file.gzip.count)
