@@ -161,7 +161,9 @@ extension GuestLink {
     /// nil for a stored link that is none.
     fileprivate init?(_ stored: RoomState.Link) {
         guard let role = Role(rawValue: stored.role), Self.roles.contains(role),
-            let key = HostKey(digest: stored.key), (1...32).contains(stored.id.utf8.count)
+            let key = HostKey(digest: stored.key), (1...32).contains(stored.id.utf8.count),
+            // Of the years 1970 to 9999: others cannot be written as a date.
+            (0...253_402_300_799).contains(stored.expires.timeIntervalSince1970)
         else { return nil }
         if let uses = stored.uses, !Self.allowedUses.contains(uses) { return nil }
         self.init(id: stored.id, role: role, expires: stored.expires, uses: stored.uses, key: key)
