@@ -20,6 +20,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case chat(ChatMessage)
     /// The participant's own role has changed.
     case role(Role)
+    /// What the participant is to know of the breakout groups.
+    case breakout(BreakoutNotice)
     /// The room's settings for everyone (`RoomSettings.access`).
     case access(RoomAccess)
     /// Who waits to be let in. For moderators only.

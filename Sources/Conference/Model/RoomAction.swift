@@ -22,6 +22,8 @@ package enum RoomAction: String, Sendable, CaseIterable {
     case lock, lockLayout, setPIN
     /// To let in and refuse those who wait, and to set whether people wait at all (`RoomSettings.admit`).
     case admit
+    /// To make breakout groups, to put people into them and to call them back, to hear into several, and to speak to all.
+    case breakOut
     /// To end the call of everyone.
     case end
 
@@ -41,7 +43,7 @@ package enum RoomAction: String, Sendable, CaseIterable {
         case .changeLayout, .pinForAll: (.no, .unlessLocked, .unlessLocked, .yes)
         case .mute, .askToUnmute, .stopScreen, .setVolume, .setRecorded, .lowerHands, .changeRole, .stage, .remove,
             .lock,
-            .lockLayout, .setPIN, .admit, .end:
+            .lockLayout, .setPIN, .admit, .breakOut, .end:
             (.no, .no, .no, .yes)
         }
     }
@@ -79,6 +81,7 @@ package enum RoomAction: String, Sendable, CaseIterable {
         case .lockLayout: "lock the layout"
         case .setPIN: "set the room's PIN"
         case .admit: "decide who is let in"
+        case .breakOut: "make groups"
         case .end: "end the call for everyone"
         }
     }

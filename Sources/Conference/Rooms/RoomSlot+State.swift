@@ -2,6 +2,7 @@ import Basics
 import FoundationEssentials
 import Recording
 import RoomMedia
+import Threads
 
 extension RoomSlot {
     /// A room as it comes from another server.
@@ -27,7 +28,9 @@ extension RoomSlot {
         let members = room.members.filter { $0.isNative && !$0.isInput }.map { RoomState.Seat($0) }
         state.seats = (room.absent.seats + members).sorted { $0.order < $1.order }
         state.gone = room.absent.gone
-        state.chat = history.messages.map { RoomState.Message($0) }
+        // What is said in a group stays there: a server of an older version would show it to everybody.
+        state.chat = history.messages(in: 0).map { RoomState.Message($0) }
+        state.breakout = room.breakout.map { RoomState.Groups($0, at: MonotonicClock.now()) }
         state.recordings = pending.recordings + running.map { RoomState.Recording($0) }
         state.streams = pending.streams + streams.running.map { RoomState.Stream($0.request) }
         state.inputs = pending.inputs + inputs.filter { !$0.isOver }.map { RoomState.Input($0.wish) }
@@ -45,7 +48,11 @@ extension RoomSlot {
 
 extension Room {
     fileprivate func differsInState(from old: Room) -> Bool {
-        if settings != old.settings || meetingID != old.meetingID || absent != old.absent { return true }
+        if settings != old.settings || meetingID != old.meetingID || absent != old.absent
+            || breakout != old.breakout
+        {
+            return true
+        }
         if recordings.map(\.id) != old.recordings.map(\.id) || recordings.map(\.state) != old.recordings.map(\.state) {
             return true
         }
@@ -160,6 +167,7 @@ extension RoomState.Recording {
         tracks = recording.content.tracks
         startedBy = recording.startedBy
         isPaused = info.state == .paused
+        group = recording.group == .main ? nil : recording.group.number
     }
 }
 

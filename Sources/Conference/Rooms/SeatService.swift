@@ -169,7 +169,8 @@ final class SeatService: Sendable {
     /// Sends the room's state to a new participant, without the members, whom the join announces.
     private func sendInitialState(_ id: String, _ slot: RoomSlot) {
         if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
-        if let speaker = slot.room.speaker { rooms.notify(slot, id, .speaker(speaker)) }
+        let speaker = slot.room.member(id).flatMap { slot.room.speaker(for: $0) }
+        if let speaker { rooms.notify(slot, id, .speaker(speaker)) }
     }
 
     /// Resumes a seat after signalling was lost: of this server by its secret, of another one by its ticket.
@@ -251,7 +252,7 @@ final class SeatService: Sendable {
             try slot.room.takeBack(id)
             slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
             if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
-            rooms.notify(slot, id, .speaker(slot.room.speaker))
+            rooms.notify(slot, id, .speaker(slot.room.member(id).flatMap { slot.room.speaker(for: $0) }))
             if slot.room.member(id)?.permits(.admit) == true {
                 rooms.notify(slot, id, .waiting(slot.room.waiting.people))
             }

@@ -87,6 +87,8 @@ struct Welcome: Sendable, Equatable {
     var isFresh = false
     /// The latest public messages of the chat, the oldest first.
     var chat: [ChatMessage] = []
+    /// nil: there are no breakout groups.
+    var breakout: BreakoutNotice?
 
     fileprivate func json(_ iceServers: [ICEServers.Entry], countsViewers: Bool) -> JSONValue {
         let roster = countsViewers ? Roster(participants) : nil
@@ -108,6 +110,7 @@ struct Welcome: Sendable, Equatable {
             where: [
                 "viewers": roster.map { .integer($0.viewers) }, "willRecord": willRecord ? true : nil,
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil, "fresh": isFresh ? true : nil,
+                "breakout": breakout?.message,
             ])
     }
 }
@@ -125,7 +128,7 @@ extension Welcome {
             resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
             recording: running.shown, recordings: running, isStreamed: seat.isStreamed, access: seat.access,
             willRecord: willRecord, preRoll: seat.preRoll, isFresh: !seat.hasMedia,
-            chat: seat.chatHistory)
+            chat: seat.chatHistory, breakout: seat.breakout)
     }
 }
 
@@ -140,6 +143,7 @@ extension Outbox.State {
     static let role = Self(name: "role")
     static let access = Self(name: "room")
     static let waiting = Self(name: "waiting")
+    static let breakout = Self(name: "breakout")
 }
 
 extension ParticipantEvent {
@@ -155,6 +159,7 @@ extension ParticipantEvent {
         case .link: .link
         case .role: .role
         case .access: .access
+        case .breakout: .breakout
         case .waiting: .waiting
         case .chat, .connection, .left, .error, .muted, .asked, .moving, .pinTries: nil
         }
@@ -195,6 +200,7 @@ extension ParticipantEvent {
         case .chat(let chat): chat.message
         case .role(let role): ["type": "role", "role": .string(role.rawValue)]
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })
+        case .breakout(let notice): notice.message
         case .waiting(let people): ["type": "waiting", "people": .array(people.map(\.json))]
         case .pinTries(let wrong): ["type": "pinTries", "wrong": .integer(wrong)]
         case .muted(let id): ["type": "muted", "by": .string(id)]

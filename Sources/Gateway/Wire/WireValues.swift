@@ -84,7 +84,7 @@ extension ParticipantInfo {
             ],
             where: [
                 "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) }),
-                "input": isInput ? true : nil,
+                "input": isInput ? true : nil, "group": group == 0 ? nil : .integer(group),
             ])
     }
 }
@@ -128,6 +128,7 @@ extension RecordingInfo {
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
                 "view": view.map { .string($0) }, "audioOnly": audioOnly ? true : nil,
+                "group": group.map { ["id": .integer($0.number), "name": .string($0.name)] },
                 "tracks": tracks.isEmpty ? nil : .array(tracks.map(\.json)),
                 "repaired": isRepaired ? true : nil,
                 "dropped": dropped.isEmpty
@@ -225,7 +226,11 @@ extension ChatMessage {
             [
                 "id": .string(id), "from": .string(from), "name": .string(fromName), "text": .string(text),
                 "at": .date(at),
-            ], where: ["to": to.map { .string($0) }, "picture": picture?.json])
+            ],
+            where: [
+                "to": to.map { .string($0) }, "picture": picture?.json, "group": group == 0 ? nil : .integer(group),
+                "all": isForAll ? true : nil,
+            ])
     }
 }
 

@@ -5,13 +5,16 @@ package struct ViewID: Hashable, Sendable {
     package var name: String
     /// nil: the named view as it is.
     package var choice: ViewChoice?
+    /// Whose participants it shows.
+    package var group: GroupID
     /// For the picture that leaves the room, without participants who are not recorded (`Scene.outgoing`): which of the
     /// room's cuts it was begun at. nil: the picture that participants get.
     private(set) var cut: Int?
 
-    package init(_ name: String, choice: ViewChoice? = nil) {
+    package init(_ name: String, choice: ViewChoice? = nil, group: GroupID = .main) {
         self.name = name
         self.choice = choice
+        self.group = group
     }
 
     /// The picture of this view that leaves the room, begun at a cut.
@@ -25,7 +28,7 @@ package struct ViewID: Hashable, Sendable {
     package var isOutgoing: Bool { cut != nil }
 
     /// The view as participants get it.
-    var inRoom: ViewID { ViewID(name, choice: choice) }
+    var inRoom: ViewID { ViewID(name, choice: choice, group: group) }
 
     /// The room's own view.
     package static let main = ViewID("main")
