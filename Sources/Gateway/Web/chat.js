@@ -23,7 +23,7 @@ export function addMessage(message, name) {
   if (shown.has(message.id)) return false;
   shown.add(message.id);
   const wasAtEnd = isAtEnd();
-  append(message.to ? t('chat.private', { name }) : name, message.at, '\n', ...linked(message.text), ...(message.picture ? [picture(message.picture, name)] : []));
+  append(message.to ? t('chat.private', { name }) : message.all ? t('breakout.chat.toAll', { name }) : name, message.at, '\n', ...linked(message.text), ...(message.picture ? [picture(message.picture, name)] : []));
   if (wasAtEnd) toEnd();
   return true;
 }

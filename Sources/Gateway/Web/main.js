@@ -2,6 +2,7 @@
 
 import * as address from '/assets/address.js';
 import { bindAvatar, sendAvatar } from '/assets/avatar.js';
+import { bindBreakout } from '/assets/breakout.js';
 import { clearMessages } from '/assets/chat.js';
 import { askConsent } from '/assets/consent.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
@@ -18,6 +19,7 @@ import { bindRecordings, followRecording, mark, openRecordings } from '/assets/r
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
 import { showCall } from '/assets/show.js';
+import { ALL } from '/assets/roster.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { followStreaming } from '/assets/streaming.js';
@@ -128,11 +130,13 @@ new MutedSpeech(sending);
 
 bindSide();
 bindHosts(() => call);
+bindBreakout(() => call);
 $('chat-form').onsubmit = event => {
   event.preventDefault();
   const text = $('chat-text').value.trim();
   if (!text) return;
-  call.chat(text, $('chat-to').value);
+  const to = $('chat-to').value;
+  call.chat(text, to === ALL ? '' : to, to === ALL);
   $('chat-text').value = '';
 };
 bindFiles(() => call);

@@ -47,7 +47,7 @@ export function watchNews(call) {
     else if (left.length) tell('joins', sentence('news.left', left), TONES.left);
   });
   call.addEventListener('people', () => {
-    const now = new Set(call.people.list.filter(({ hand, id }) => hand && id !== call.id).map(({ id }) => id));
+    const now = new Set(call.people.list.filter(person => person.hand && person.id !== call.id && call.breakout.isNear(person)).map(({ id }) => id));
     const raised = call.people.list.filter(({ id }) => now.has(id) && !hands.has(id));
     hands = now;
     if (raised.length) tell('hands', sentence('news.hand', raised));

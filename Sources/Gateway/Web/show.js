@@ -1,5 +1,6 @@
 // Shows a call on the page: what each of its events changes.
 
+import { watchBreakout } from '/assets/breakout.js';
 import { addMessage } from '/assets/chat.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
@@ -23,7 +24,7 @@ export function showCall(call) {
   const on = (types, handler) => types.split(' ').forEach(type => call.addEventListener(type, ({ detail }) => handler(detail)));
   const names = () => showNames(call.tiles, call.people, $('mix'));
   const nameOf = id => call.people.find(id)?.name ?? t('host.somebody');
-  on('people speaker view role', () => { showPeople(call); names(); });
+  on('people speaker view role breakout', () => { showPeople(call); names(); });
   on('tiles', names);
   on('people', () => showAlone(call));
   on('changed entered', () => showSelf(call.sending));
@@ -31,6 +32,7 @@ export function showCall(call) {
   on('reaction', ({ from, reaction }) => showReaction(nameOf(from), reaction));
   on('file', file => { if (showFile(file, nameOf(file.from)) && !isChatOpen() && file.from !== call.id) unread(); });
   watchNews(call);
+  watchBreakout(call);
   watchUnrecorded(call);
   on('people room role waitingPeople', () => showHosts(call));
   on('changed entered role room', () => showControls(call));
