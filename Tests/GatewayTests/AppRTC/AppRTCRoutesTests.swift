@@ -46,6 +46,10 @@ import Testing
         #expect(params["is_initiator"] == "true" && params["is_loopback"] == "false")
         #expect(params["messages"] == [] && params["error_messages"] == [] && params["warning_messages"] == [])
         #expect(params["room_link"] == "https://meet.example/r/room12345")
+        // The page puts the link into its address bar: a reload joins as before.
+        #expect(
+            try await join(host, "/join/room12345?name=alice&pin=4711")["room_link"]
+                == "https://meet.example/r/room12345?name=alice&pin=4711")
         #expect(params["wss_url"] == "wss://meet.example/ws")
         #expect(params["wss_post_url"] == "https://meet.example/collider")
         #expect(try text(params["ice_server_url"]).hasPrefix("https://meet.example/v1alpha/iceconfig?key="))
