@@ -77,7 +77,8 @@ extension RecordingCommand {
         var directory = "."
         @Option(
             name: .shortAndLong,
-            help: ArgumentHelp("The file for the result; without it, SERIES-joined.mp4.", valueName: "file"))
+            help: ArgumentHelp(
+                "The file for the result, which must not exist; without it, SERIES-joined.mp4.", valueName: "file"))
         var output: String?
         @Option(
             help: ArgumentHelp(

@@ -25,17 +25,18 @@ package enum RecordingJoin {
     /// - Parameters:
     ///   - series: the id of the first recording.
     ///   - directory: has the files of all recordings, with their sidecars.
+    ///   - output: a file that does not exist yet.
     ///   - gap: the longest time between two recordings, in seconds: longer ones are shortened to it.
     ///   - isIncomplete: whether recordings may be missing.
     package static func join(
         _ series: String, in directory: String, output: String, gap: Double = longestGap, isIncomplete: Bool = false
     ) throws(RecordingError) -> RecordingSummary {
-        let entries = try entries(of: series, in: directory, isIncomplete: isIncomplete)
-        let pieces = try pieces(of: entries, series, in: directory, gap: min(max(gap, 0), longestGap))
-        // It may be one of them, by whatever path.
+        // It may be one of the recordings, by whatever path. These are read as a whole below.
         if MP4Closing.size(of: output) != nil {
             throw .notWritable(path: output, reason: "it exists: choose another file for the result, or remove it")
         }
+        let entries = try entries(of: series, in: directory, isIncomplete: isIncomplete)
+        let pieces = try pieces(of: entries, series, in: directory, gap: min(max(gap, 0), longestGap))
         let size = pieces.reduce(0) { $0 + (MP4Closing.size(of: $1.path) ?? 0) }
         guard MP4Closing.hasRoom(for: size, at: output, nil) else { throw .diskFull(path: output) }
         try MP4Closing.replace(output) { temporary throws(RecordingError) in
@@ -181,26 +182,26 @@ package enum RecordingJoin {
 
         /// Writes silence between the end of a stream and a time in its time base.
         private mutating func fill(_ stream: Int, until time: Int64) throws(RecordingError) {
-            guard let silence, var start = end[stream] else { return }
+            guard let silence, var next = end[stream] else { return }
             let length = av_rescale_q(silence.length, AVRational(num: 1, den: 48_000), output.timeBase(stream))
-            guard length > 0, time - start >= length else { return }
+            guard length > 0, time - next >= length else { return }
             guard let packet = av_packet_alloc() else { throw .codec("out of memory") }
             defer {
                 var packet: UnsafeMutablePointer<AVPacket>? = packet
                 av_packet_free(&packet)
             }
-            while time - start >= length {
+            while time - next >= length {
                 guard av_new_packet(packet, Int32(silence.packet.count)) >= 0 else { throw .codec("out of memory") }
                 silence.packet.withUnsafeBufferPointer { bytes in
                     if let start = bytes.baseAddress { packet.pointee.data.update(from: start, count: bytes.count) }
                 }
                 packet.pointee.stream_index = Int32(stream)
-                (packet.pointee.pts, packet.pointee.dts, packet.pointee.duration) = (start, start, length)
+                (packet.pointee.pts, packet.pointee.dts, packet.pointee.duration) = (next, next, length)
                 packet.pointee.flags |= AV_PKT_FLAG_KEY
-                start += length
+                next += length
                 try output.write(packet)
             }
-            end[stream] = start
+            end[stream] = next
         }
 
         /// - Throws: where the file's streams cannot be in one track with the first file's.
