@@ -33,7 +33,8 @@ package enum RecordingJoin {
     ) throws(RecordingError) -> RecordingSummary {
         // It may be one of the recordings, by whatever path. These are read as a whole below.
         if MP4Closing.size(of: output) != nil {
-            throw .notWritable(path: output, reason: "it exists: choose another file for the result, or remove it")
+            throw .notJoinable(
+                "\(name(output)) cannot be the result, since it exists: choose another file, or remove it")
         }
         let entries = try entries(of: series, in: directory, isIncomplete: isIncomplete)
         let pieces = try pieces(of: entries, series, in: directory, gap: min(max(gap, 0), longestGap))

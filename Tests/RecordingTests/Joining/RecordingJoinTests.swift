@@ -104,7 +104,8 @@ import Testing
         // One of them, by its name and by another path, and a file that has nothing to do with them.
         try Data().write(to: URL(fileURLWithPath: directory.file("other.mp4")))
         for output in ["next.mp4", "./next.mp4", "other.mp4"] {
-            #expect(refusal(output: output, isIncomplete: true).contains("it exists: choose another file"))
+            let words = refusal(output: output, isIncomplete: true)
+            #expect(words.contains("it exists: choose another file") && !words.contains("permissions"), "\(words)")
         }
         try await record("small", part: 2, 2000, 3000, width: 96)
         #expect(refusal().contains("differ from those of the first part"))
