@@ -55,6 +55,8 @@ let package = Package(
         .target(name: "CSandbox"),
         // The shipped layouts, taken into the binary by `#embed`.
         .target(name: "CLayouts"),
+        // The file of settings, in the same way.
+        .target(name: "CSettings"),
 
         // The web client's files, which the plugin bundles and compresses (SwiftPM compiles no C that a plugin wrote).
         .plugin(name: "PageBundle", capability: .buildTool(), path: "Sources/PageBundle"),
@@ -93,8 +95,8 @@ let package = Package(
         .target(
             name: "Conference",
             dependencies: [
-                "Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording", "Streaming",
-                "Inputs",
+                "Basics", "Threads", "Cryptography", "Sockets", "Peer", "Codecs", "Mixing", "RoomMedia", "Recording",
+                "Streaming", "Inputs",
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         // The nodes of one cluster: who is there, who has which room. The store is etcd.
@@ -146,7 +148,7 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Gateway", "Call",
+                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Gateway", "Call", "CSettings",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -217,7 +219,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
-            name: "CallTests", dependencies: ["TestSupport", "Basics", "Peer", "Codecs", "Call"], swiftSettings: strict),
+            name: "CallTests",
+            dependencies: [
+                "TestSupport", "Basics", "Peer", "Codecs", "Call", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ], swiftSettings: strict),
 
         // Benchmarks and what they measure: in no product, so that nobody who depends on this package builds them. They
         // run the rooms' own rules, which are `package`, and so are no package of their own.

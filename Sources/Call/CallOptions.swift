@@ -21,10 +21,13 @@ package struct CallOptions: Sendable {
     package var duration: Duration?
     /// An access token, for servers with `auth.mode: token`.
     package var token: String?
+    /// The room's PIN, where it has one.
+    package var pin: String?
 
     package init(
         url: String, room: String, name: String, video: String? = nil, audio: String? = nil, codec: VideoCodec = .h264,
-        save: String? = nil, count: Int = 1, duration: Duration? = nil, token: String? = nil
+        save: String? = nil, count: Int = 1, duration: Duration? = nil, token: String? = nil,
+        pin: String? = nil
     ) {
         self.url = url
         self.room = room
@@ -36,6 +39,7 @@ package struct CallOptions: Sendable {
         self.count = count
         self.duration = duration
         self.token = token
+        self.pin = pin
     }
 }
 

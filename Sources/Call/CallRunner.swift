@@ -14,8 +14,7 @@ package enum CallRunner {
             throw CallError("--count \(options.count): 1 to 1000 participants")
         }
         let address = try SignallingAddress(options.url)
-        let isLocal = address.host == "localhost" || IPAddress(address.host)?.isLoopback == true
-        let fleet = try Fleet(local: isLocal ? .v4(0x7F00_0001) : localAddress())
+        let fleet = try Fleet(local: address.isHere ? .v4(0x7F00_0001) : localAddress())
         try fleet.start(options: options)
         defer { fleet.stop() }
         try await withThrowingTaskGroup(of: Void.self) { group in

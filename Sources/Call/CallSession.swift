@@ -55,6 +55,8 @@ struct CallSession {
         var openedAt: Instant
         var isOpen = false
         var isJoined = false
+        /// Whether a moderator has to let the participant in.
+        var isWaiting = false
         var isFlowing = false
         var lastMessage: Instant
         var pingedAt: Instant?
@@ -91,6 +93,12 @@ struct CallSession {
     /// Whether the participant is in the call by this attachment.
     func isCurrent(_ number: Int) -> Bool { number == current.number }
 
+    /// What the user of the command can give after these codes.
+    private static let advice = [
+        "pin_required": ": give it with --pin", "wrong_pin": ": give another one with --pin",
+        "unauthorized": ": give a token with --token",
+    ]
+
     // MARK: Inputs
 
     mutating func start() -> [Action] {
@@ -113,7 +121,7 @@ struct CallSession {
         if number == next?.number { return successorJoined(seat, isFresh: isFresh || !isSameSeat) }
         guard number == current.number else { return [] }
         ticket = seat
-        current.isJoined = true
+        (current.isJoined, current.isWaiting) = (true, false)
         comeback.succeeded()
         lostAt = nil
         let isFirst = !hasBeenIn
@@ -122,6 +130,18 @@ struct CallSession {
         if isSameSeat, !isFresh, !mustOffer, current.leg != nil { return [.note("resumed")] }
         let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
         return closing + (isFirst ? [] : [.note("joined again")]) + offer()
+    }
+
+    /// A moderator has to let the participant in: at first, or since the seat was lost. Nothing is sent until then, and the
+    /// participant waits for as long as the server lets it.
+    mutating func waits(_ number: Int) -> [Action] {
+        guard !isOver else { return [] }
+        if number == next?.number { return giveUpMove("it has to be let in there") }
+        guard number == current.number else { return [] }
+        let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
+        (current.isWaiting, current.leg, current.isFlowing) = (true, nil, false)
+        (ticket, lostAt, offerAt) = (nil, nil, nil)
+        return leaveOld() + closing + [.say("waits to be let in by a moderator, and sends nothing until then")]
     }
 
     mutating func moving(_ number: Int, within seconds: Int, at now: Instant) -> [Action] {
@@ -156,7 +176,7 @@ struct CallSession {
     ) -> [Action] {
         // An older server does not know `ping`, and so answers as well.
         guard !isOver, !(code == "bad_message" && text.contains(" ping;")) else { return [] }
-        let words = "\(text) (\(code))"
+        let words = "\(text) (\(code))" + (Self.advice[code] ?? "")
         let isBusy = code == "too_fast" || code == "overloaded" || (ticket != nil && retryAfter != nil)
         if let next, number == next.number {
             if next.isJoined { return isFatal ? giveUpMove(words) : [.say(words)] }
@@ -358,7 +378,7 @@ struct CallSession {
         }
         // The first attempt to come back may go to a machine that is gone.
         let limit = hasBeenIn && comeback.failures < 2 ? Self.answerAgainWithin : Self.answerWithin
-        guard one.isOpen, !one.isJoined, now >= one.openedAt + limit else { return (one, []) }
+        guard one.isOpen, !one.isJoined, !one.isWaiting, now >= one.openedAt + limit else { return (one, []) }
         guard hasBeenIn else { return (one, end("the server did not answer the join")) }
         return (another(for: one, .lost, at: now).0, [.drop(attachment: one.number), .note("no answer to the join")])
     }

@@ -20,6 +20,7 @@ package final class Fleet: Sendable {
     private let wantsKeyframe = Atomic(false)
     private let isStopped = Atomic(false)
     private let core: FleetBox
+    private let activity = SourceActivity()
     private let local: IPAddress
     /// The sockets of participants by number, and the free sockets of participants who left.
     private let sockets = Guarded<(taken: [Int: SocketAddress], free: [SocketAddress])>(([:], []))
@@ -74,6 +75,7 @@ package final class Fleet: Sendable {
     }
 
     private func start(_ sources: SourceBox, delay: Duration = .zero) {
+        activity.start(hasVideo: sources.video != nil, at: MonotonicClock.now())
         loop.start(named: "call", delegate: core.value)
         DedicatedThread.start("call-source") { [self] in run(sources, delay) }
     }
@@ -111,6 +113,9 @@ package final class Fleet: Sendable {
         try? await onLoop { core in core.statistics(number) }
     }
 
+    /// What all participants send.
+    func sent(at now: Instant) -> SourceActivity.Sent { activity.sent(at: now) }
+
     /// Ends participant `number`.
     package func close(_ number: Int) {
         loop.execute { [core, sockets] in
@@ -138,6 +143,7 @@ package final class Fleet: Sendable {
             if now >= schedule.nextAudio {
                 if let packet = try? sources.audio.packet(at: schedule.nextAudio) {
                     let timestamp = schedule.nextAudio.ticks(at: 48_000)
+                    activity.gaveAudio(at: now)
                     loop.execute { [core, level = sources.audio.level] in
                         core.value.send(audio: packet, timestamp: timestamp, level: level)
                     }
@@ -148,6 +154,7 @@ package final class Fleet: Sendable {
                 let keyframe = wantsKeyframe.exchange(false, ordering: .relaxed)
                 if let frame = try? video.frame(at: schedule.nextVideo, keyframe: keyframe) {
                     let packetized = PacketizedVideoFrame(frame)
+                    activity.gaveVideo(at: now)
                     loop.execute { [self] in
                         if core.value.send(packetized) { wantsKeyframe.store(true, ordering: .relaxed) }
                     }

@@ -34,6 +34,8 @@ final class Participant {
     private var tasks: [Int: Task<Void, Never>] = [:]
     /// The leg of each attachment, for its answer.
     private var legs: [Int: Int] = [:]
+    /// What each attachment with a leg was told about what is sent.
+    private var told: [Int: SourceActivity.Sent] = [:]
     /// The legs that have not been closed.
     private var openLegs: Set<Int> = []
     /// What still says goodbye.
@@ -137,6 +139,7 @@ final class Participant {
             note("\(name): connection \(leg) is there")
             return []
         case .tick:
+            await tellWhatIsSent(at: now)
             let (media, new) = changeover.withLock { ($0.latest, $0.newConnection(at: now)) }
             let flowing = new.map { session.flowing(leg: $0.number, $0.gaps, at: now) } ?? []
             return flowing + session.advance(to: now, media: media)
@@ -150,11 +153,13 @@ final class Participant {
         case .joined(let ticket, let isFresh, let update):
             if endsAt == nil, let duration = options.duration { endsAt = now + duration }
             rooms[attachment] = people ?? RoomPeople(own: ticket.id)
+            rooms[attachment]?.own = ticket.id
             announce(update, of: attachment)
             return session.joined(attachment, ticket, isFresh: isFresh, at: now)
         case .answer(let sdp):
             if let leg = legs[attachment] { try await fleet.accept(answer: sdp, for: key(leg)) }
             return []
+        case .waiting: return session.waits(attachment)
         case .people(let update):
             announce(update, of: attachment)
             return []
@@ -167,10 +172,12 @@ final class Participant {
         }
     }
 
-    /// Only the first participant of a fleet reports who is in the room; in a move, by the server that it leaves.
+    /// Only the first participant of a fleet reports who is in the room; in a move, by the server that it leaves. Each
+    /// reports what the server does not get from it.
     private func announce(_ update: RoomPeople.Update, of attachment: Int) {
         let lines = rooms[attachment]?.apply(update) ?? []
         guard session.isCurrent(attachment) else { return }
+        for line in rooms[attachment]?.missing(since: people) ?? [] { report("\(name): \(line)") }
         people = rooms[attachment]
         for line in lines where number == 0 { report("\(name): \(line)") }
     }
@@ -204,8 +211,12 @@ final class Participant {
     private func key(_ leg: Int) -> Int { number + (leg - 1) * 1000 }
 
     private func open(_ attachment: Int, _ ticket: CallSession.Ticket?) {
-        var join: [String: any Sendable] = ["type": "join", "room": options.room, "name": name, "deltas": true]
+        // A load test is nobody's host, though it may be first.
+        var join: [String: any Sendable] = [
+            "type": "join", "room": options.room, "name": name, "deltas": true, "host": false,
+        ]
         if let token = options.token { join["token"] = token }
+        if let pin = options.pin { join["pin"] = pin }
         if let ticket { join["resume"] = ["id": ticket.id, "secret": ticket.secret] }
         tasks[attachment] = Task { [address, input, join] in
             do {
@@ -241,7 +252,18 @@ final class Participant {
             }
         }
         await send(attachment, ["type": "offer", "sdp": offer])
-        await send(attachment, ["type": "state", "audio": true, "video": true, "hand": false])
+        await tellState(attachment, fleet.sent(at: MonotonicClock.now()))
+    }
+
+    /// Tells the servers where the source has begun or ceased to give audio or video.
+    private func tellWhatIsSent(at now: Instant) async {
+        let sent = fleet.sent(at: now)
+        for (attachment, before) in told where before != sent { await tellState(attachment, sent) }
+    }
+
+    private func tellState(_ attachment: Int, _ sent: SourceActivity.Sent) async {
+        told[attachment] = sent
+        await send(attachment, ["type": "state", "audio": sent.audio, "video": sent.video, "hand": false])
     }
 
     /// A connection that ends tells so itself.
@@ -251,7 +273,7 @@ final class Participant {
 
     private func close(_ attachment: Int, leaving: Bool) {
         guard let task = tasks.removeValue(forKey: attachment) else { return }
-        legs[attachment] = nil
+        (legs[attachment], told[attachment]) = (nil, nil)
         rooms[attachment] = nil
         let sender = senders.removeValue(forKey: attachment)
         guard leaving, let sender else { return task.cancel() }

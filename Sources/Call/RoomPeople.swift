@@ -6,11 +6,14 @@ struct RoomPeople: Equatable, Sendable {
     struct Person: Equatable, Sendable {
         var id: String
         var name: String
+        /// What it says to send, and the server does not get: `audio`, `video`.
+        var missing: [String]
 
         init?(_ object: Any) {
             guard let members = object as? [String: Any], let id = members["id"] as? String else { return nil }
             self.id = id
             name = members["name"] as? String ?? id
+            missing = (members["missing"] as? [Any] ?? []).compactMap { $0 as? String }
         }
 
         static func list(_ objects: Any?) -> [Person] { (objects as? [Any] ?? []).compactMap { Person($0) } }
@@ -37,7 +40,7 @@ struct RoomPeople: Equatable, Sendable {
     }
 
     /// The id of the receiving participant, who is not reported to itself.
-    let own: String
+    var own: String
     private(set) var people: [Person] = []
     private(set) var viewers = 0
 
@@ -61,5 +64,15 @@ struct RoomPeople: Equatable, Sendable {
         words += before.people.filter { $0.id != own && !new.contains($0.id) }.map { "\($0.name) is gone" }
         if viewers != before.viewers { words.append(viewers == 1 ? "1 viewer" : "\(viewers) viewers") }
         return words
+    }
+
+    /// What the receiving participant sends and the server does not get.
+    private var missing: [String] { people.first { $0.id == own }?.missing ?? [] }
+
+    /// A line for each kind of the participant's own media that the server does not get any more, or gets again.
+    func missing(since before: RoomPeople?) -> [String] {
+        let (old, new) = (before?.missing ?? [], missing)
+        return new.filter { !old.contains($0) }.map { "the server gets no \($0) from here" }
+            + old.filter { !new.contains($0) }.map { "the server gets \($0) from here again" }
     }
 }

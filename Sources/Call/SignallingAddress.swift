@@ -1,3 +1,4 @@
+import Basics
 import FoundationEssentials
 
 /// The address of a server's signalling, parsed from the user's text.
@@ -7,6 +8,9 @@ package struct SignallingAddress: Equatable, Sendable {
     var isSecure: Bool
     /// Path and query.
     var path: String
+
+    /// Whether the server is on this machine.
+    var isHere: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
 
     /// Reads `http://host:8080`, `https://host/`, `ws://host/signal`, `host:8080`.
     package init(_ text: String) throws(CallError) {
@@ -18,6 +22,9 @@ package struct SignallingAddress: Equatable, Sendable {
         }
         guard ["http", "https", "ws", "wss"].contains(scheme) else {
             throw CallError("'\(text)': \(scheme) is not supported: use http, https, ws or wss")
+        }
+        if let port = url.port, !Endpoint.ports.contains(port) {
+            throw CallError("'\(text)': a port is a number from 1 to 65535")
         }
         isSecure = scheme == "https" || scheme == "wss"
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host

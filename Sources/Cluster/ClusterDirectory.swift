@@ -18,7 +18,9 @@ package protocol ClusterDirectory: Sendable {
     /// lease. Returns whether that is so.
     func ownerIsGone(_ owner: RoomOwner, of room: String) async -> Bool
     /// Gives up a room that has ended here, with its stored state.
-    func release(_ room: String) async
+    ///
+    /// - Parameter left: the state in its place, and how long it is kept unless somebody makes the room again; nil: none.
+    func release(_ room: String, leaving left: (state: [UInt8], life: Duration)?) async
     /// Gives a room of this node to another; returns its new owner.
     func move(_ room: String) async throws(ClusterError) -> RoomOwner
 
@@ -35,6 +37,10 @@ package protocol ClusterDirectory: Sendable {
 
     /// Announces that this node takes no new rooms, or takes them again.
     func setDraining(_ isDraining: Bool) async
+}
+
+extension ClusterDirectory {
+    package func release(_ room: String) async { await release(room, leaving: nil) }
 }
 
 /// What the cluster asks of the server that runs on this node. Called on the cluster's own tasks.

@@ -100,9 +100,12 @@ package final class MediaFileReader {
     }
 
     /// Returns to the beginning of the file; the timestamps start again too.
-    package func rewind() throws(CodecError) {
-        let result = av_seek_frame(
-            format, -1, format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin, AVSEEK_FLAG_BACKWARD)
+    package func rewind() throws(CodecError) { try seek(to: .zero) }
+
+    /// Goes on with the last keyframe before a time from the file's start.
+    package func seek(to time: Duration) throws(CodecError) {
+        let start = format.pointee.start_time == kAV_NOPTS_VALUE ? 0 : origin
+        let result = av_seek_frame(format, -1, start + time.nanoseconds / 1000, AVSEEK_FLAG_BACKWARD)
         guard result >= 0 else { throw .file(path: path, reason: FFmpeg.reason(result)) }
         video?.flush()
         audio?.flush()

@@ -1,6 +1,7 @@
 import Basics
 package import FoundationEssentials
 import RoomMedia
+import Threads
 
 /// Rooms that come from other servers and go to them. What decides that is no part of the conference.
 extension Conference {
@@ -19,6 +20,15 @@ extension Conference {
         }
         state.removed = registry.removals(of: room, state.meeting)
         return state
+    }
+
+    /// What outlives a room that has ended here, as a state, and for how long; nil: nothing does.
+    package func stateOfEnded(_ room: String, at date: Date = Date()) -> (state: RoomState, life: Duration)? {
+        guard let kept = registry.kept(room, at: MonotonicClock.now()) else { return nil }
+        var state = RoomState(room: room, meeting: "", createdAt: date, savedAt: date)
+        (state.isOver, state.hosts) = (true, RoomState.HostKeys(kept.room.hosts))
+        state.links = kept.room.links.all.map { RoomState.Link($0) }
+        return (state, kept.life)
     }
 
     /// Makes a room of the state that it had at another server, before its first join. It ends after

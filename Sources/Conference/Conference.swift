@@ -78,7 +78,8 @@ package final class Conference: Sendable {
         hls = HLSControl(logger)
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, statistics: statistics,
-            recordings: recordings, hls: hls, events: events, log: log)
+            recordings: recordings, hls: hls, events: events, log: log,
+            file: configuration.roomsFile.map { RoomsFile($0, logger: logger) })
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
@@ -89,9 +90,8 @@ package final class Conference: Sendable {
         layoutService = LayoutService(
             layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger)
         recordingService = RecordingService(
-            configuration, control: recordings, rooms: roomService, thread: control, statistics: statistics,
-            logger: logger,
-            log: log)
+            configuration, control: recordings, rooms: roomService, thread: control, overload: media.overload,
+            statistics: statistics, logger: logger, log: log)
         streamService = StreamService(
             configuration, rooms: roomService, thread: control, statistics: statistics, log: log)
         moves = MoveService(
@@ -124,6 +124,7 @@ package final class Conference: Sendable {
     /// Starts the threads. Recordings that a crash left open are repaired in the background.
     package func start() throws(ConferenceError) {
         SystemMemory.mapPictures()
+        roomService.readFile(at: MonotonicClock.now())
         media.start()
         control.start { [weak self] now in self?.runHousekeeping(at: now) }
         recordingService.control.open()
@@ -167,6 +168,7 @@ package final class Conference: Sendable {
             control.post { done.resume() }
         }
         control.stop()
+        roomService.closeFile()
         media.stop()
     }
 
@@ -180,6 +182,7 @@ package final class Conference: Sendable {
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
         moves.watch(at: now)
+        roomService.writeFile(at: now)
         if statistics.startIfDue(.capacity, every: .seconds(1), at: now) {
             capacity.withLock { $0.take(media.work, at: now) }
         }
@@ -191,6 +194,7 @@ package final class Conference: Sendable {
             logger.warning("overload: \(level)")
             let overload = ServerEvent.Overload(level: level.rawValue, refusesRooms: level == .noNewRooms)
             events.publish(.overloadChanged(overload), room: nil)
+            roomService.follow(level)
             let ceiling = level >= .noTopRung ? 1 : 0
             media.peers.everywhere { host, _ in host.setCeiling(ceiling) }
         }
@@ -224,10 +228,10 @@ package final class Conference: Sendable {
         }
     }
 
-    /// Ends the room and the call of everyone in it.
+    /// Ends the room and the call of everyone in it. The next one of its name has other hosts.
     package func endRoom(_ id: String) throws(ConferenceError) {
         guard registry[id] != nil else { throw .roomNotFound(id) }
-        roomService.end(id, reason: .roomEnded)
+        roomService.end(id, reason: .roomEnded, isForgotten: true)
     }
 
     /// The current picture of one of the room's named views as PNG: one for all requests within half a second.
@@ -247,6 +251,44 @@ package final class Conference: Sendable {
             }
         }
         return try await snapshots.png(of: room, view, engine)
+    }
+
+    // MARK: - Guest links
+
+    /// The guest links of a room that are good, the oldest first.
+    ///
+    /// - Parameter participant: who asks, and must be a moderator; nil: an administrator.
+    package func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] {
+        let links = try registry[room]?.read { slot throws(ConferenceError) in
+            try slot.room.requireInviting(participant)
+            return slot.room.links.good(at: Date())
+        }
+        guard let links else { throw .roomNotFound(room) }
+        return links
+    }
+
+    package func makeGuestLink(
+        _ wish: GuestLinkWish, in room: String, for participant: String?
+    ) throws(ConferenceError) -> GuestLink {
+        if let participant { try seats.allow(.moderation, participant) }
+        return try roomService.change(room) { slot throws(ConferenceError) in
+            try slot.room.requireInviting(participant)
+            return try slot.room.makeLink(wish, at: Date())
+        }
+    }
+
+    package func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
+        if let participant { try seats.allow(.moderation, participant) }
+        try roomService.change(room) { slot throws(ConferenceError) in
+            try slot.room.requireInviting(participant)
+            try slot.room.revokeLink(id)
+        }
+    }
+
+    /// Whether a guest link of a room that this server knows is good no more.
+    package func isRevoked(guestLink id: String, of room: String) -> Bool {
+        let known = registry[room]?.read(\.room.links) ?? registry.kept(room, at: MonotonicClock.now())?.room.links
+        return known.map { links in !links.good(at: Date()).contains { $0.id == id } } ?? false
     }
 
     // MARK: - Participants
@@ -447,6 +489,16 @@ package final class Conference: Sendable {
     /// Delivers a complete recording once more, or now. Returns before that is done.
     package func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         try await recordingService.deliver(id)
+    }
+
+    /// Gives a complete recording a title; nil takes it away.
+    package func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+        try await recordingService.rename(id, to: title)
+    }
+
+    /// The path of a complete recording's small picture (JPEG), which is made where there is none; not for clients.
+    package func thumbnailPath(_ id: String) async throws(ConferenceError) -> String {
+        try await recordingService.thumbnailPath(of: id)
     }
 
     /// Removes a complete recording with all its files.

@@ -33,6 +33,8 @@ package final class Participant: Sendable {
     package var isStreamed: Bool { slot { $0.room.isStreamed } ?? false }
     /// The time that a recording of the room would begin before its start (`recording.preRoll`).
     package var preRoll: Duration { conference.configuration.recording.preRoll }
+    /// The key by which the participant is a host of the room; nil: it is none, or the server knows the key's digest alone.
+    package var hostKey: String? { slot { $0.room.member(id)?.hostKey?.text } ?? nil }
     /// What moderators have set about the room.
     package var access: RoomAccess { slot { $0.room.settings.access } ?? RoomAccess() }
     /// Whether the room is about to be recorded: because this participant is its first (`recording.start`), or because it
@@ -98,7 +100,9 @@ package final class Participant: Sendable {
     /// Sets the client's own switches; nil leaves one as it is.
     package func setState(audio: Bool? = nil, video: Bool? = nil, hand: Bool? = nil) throws(ConferenceError) {
         try conference.seats.allow(.state, id)
-        try change { slot throws(ConferenceError) in try slot.room.setState(id, audio: audio, video: video, hand: hand)
+        try change { slot throws(ConferenceError) in
+            let reason = try slot.room.setState(id, audio: audio, video: video, hand: hand)
+            if let reason { conference.roomService.notify(slot, id, .keptMuted(reason)) }
         }
     }
 
@@ -262,8 +266,21 @@ package final class Participant: Sendable {
         return known.reversed().compactMap { conference.recording($0.id) }
     }
 
+    /// The ids of the meeting's recordings that are this participant's to keep: all for a moderator, and for others
+    /// those that they started.
+    package func ownRecordings() -> Set<String> {
+        let own = conference.registry[room]?.read { slot in
+            let isHost = slot.room.member(id)?.effectiveRole == .moderator
+            return slot.recordings.entries.filter { isHost || $0.startedBy == id }.map(\.id)
+        }
+        return Set(own ?? [])
+    }
+
     /// Undoes the join: a room that was created for it ends too.
     package func withdraw() { conference.seats.withdraw(id) }
+
+    /// Reports that the client leaves since its page is closed, perhaps to be loaded again: `leave` follows.
+    package func mayReturn() { _ = try? change { slot throws(ConferenceError) in try slot.room.mayReturn(id) } }
 
     package func leave(_ reason: LeaveReason = .left) { conference.seats.leave(id, reason) }
 

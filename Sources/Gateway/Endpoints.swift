@@ -27,13 +27,15 @@ struct Endpoints: Sendable {
     /// - Parameters:
     ///   - certificateExpiry: the end of the certificate for HTTPS; nil: there is none.
     ///   - outlook: what `GET /api/cluster` answers; nil: there is no cluster.
+    ///   - linkKey: the secret of recordings' links where the settings have no tokens; nil: links end with the process.
     ///   - budget: the connections that fit into the open files that the system allows.
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
         _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
         tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, drain: NodeDrain? = nil,
         clusterSamples: @escaping @Sendable () -> [MetricSample] = { [] },
-        outlook: (@Sendable () async -> ClusterOutlook)? = nil, assets: WebAssets = .builtIn, usesTLS: Bool,
+        outlook: (@Sendable () async -> ClusterOutlook)? = nil, linkKey: [UInt8]? = nil, assets: WebAssets = .builtIn,
+        usesTLS: Bool,
         certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
     ) async {
@@ -46,7 +48,7 @@ struct Endpoints: Sendable {
         let limiter = JoinLimiter(
             joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
         limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
-        let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret)
+        let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret, other: linkKey)
         let statistics = GatewayMetrics(logger)
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
         gate = ConnectionGate(
@@ -91,9 +93,11 @@ struct Endpoints: Sendable {
                 + clusterSamples()
         }
         table.addRooms(conference, limits: limits, policy: access)
+        table.addGuestLinks(
+            conference, policy: access, tokens: GuestLinkTokens(auth), publicURL: configuration.http.publicURL)
         let downloads = Places(budget.downloads)
         table.addRecordings(
-            conference, links: links, downloads: downloads, publicURL: configuration.http.publicURL)
+            conference, links: links, policy: access, downloads: downloads, publicURL: configuration.http.publicURL)
         table.addMeeting(conference, links: links)
         table.addStreams(conference)
         table.addInputs(conference)
@@ -104,6 +108,7 @@ struct Endpoints: Sendable {
             })
         table.addAvatars(conference, policy: access)
         table.addCluster(outlook)
+        table.addWebhooks(webhooks)
         table.addEvents(conference, readers: eventReaders, policy: access)
         table.addNode(drain, settings: configuration.cluster.drain)
         table.addSignalling()

@@ -19,6 +19,7 @@ package struct Gateway: Sendable {
     private static let userAgent = "Tessera/\(version)"
 
     private let configuration: TesseraConfiguration
+    private let showsCode: Bool
     private let logger: Logger
     private let manager: ServiceManager
 
@@ -31,8 +32,11 @@ package struct Gateway: Sendable {
     /// How long receivers of webhooks have for the last events; the rest waits on the disk for the next start.
     private static let deliveryLimit = Duration.seconds(5)
 
-    package init(_ configuration: TesseraConfiguration, logger: Logger) {
+    /// - Parameter showsCode: whether the start shows a QR code of the server's address, where the standard output is a
+    ///   terminal and phones can make a call by it.
+    package init(_ configuration: TesseraConfiguration, showsCode: Bool = true, logger: Logger) {
         self.configuration = configuration
+        self.showsCode = showsCode
         self.logger = logger
         manager = ServiceManager(logger: logger)
     }
@@ -78,7 +82,7 @@ package struct Gateway: Sendable {
         let endpoints = await Endpoints(
             configuration, conference: conference, webhooks: webhooks, tracer: tracer, cluster: cluster?.front,
             drain: cluster?.drain, clusterSamples: { cluster?.samples ?? [] },
-            outlook: cluster?.outlook, usesTLS: tls != nil,
+            outlook: cluster?.outlook, linkKey: linkKey, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)
         func abandon() async {
             await conference.drain(within: .seconds(1))
@@ -110,6 +114,15 @@ package struct Gateway: Sendable {
             await abandon()
             throw faults
         }
+    }
+
+    /// The secret of recordings' links where there are no tokens: that of the cluster, for which all nodes are one, or of
+    /// a file.
+    private var linkKey: [UInt8]? {
+        let auth = configuration.auth
+        guard auth.adminToken.isEmpty, auth.secret.isEmpty else { return nil }
+        if configuration.cluster.isOn { return Array(configuration.cluster.secret.utf8) }
+        return LinkKeyFile.secret(in: configuration.doors.directory, logger: logger)
     }
 
     /// The service of `doors.rawTCP`, if that is set.
@@ -176,26 +189,21 @@ package struct Gateway: Sendable {
                 availableConnectionsDelegate: .maximum(budget.connections + DescriptorBudget.margin, logger: logger)),
             onServerRunning: { [manager] channel in
                 let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? listen.port
-                Gateway.announce(listen, port: port, isSecure: tls != nil, families)
+                announce(port: port, isSecure: tls != nil, families)
                 manager.tellReady()
             }, logger: logger)
     }
 
-    /// Prints the server's address for the browser, and for the apps of other families.
-    private static func announce(
-        _ listen: Endpoint, port: UInt16, isSecure: Bool, _ families: [any FamilyEndpoint]
-    ) {
-        let isAny = IPAddress(listen.host)?.isUnspecified ?? false
-        let server = PublicAddress(
-            isSecure: isSecure, authority: "\(Endpoint(host: isAny ? "localhost" : listen.host, port: port))")
-        print("Tessera \(version) is ready: open \(server.http("/"))")
-        for family in families { print("  " + family.announcement(at: server)) }
-        if isAny, !isSecure {
-            print(
-                "From other machines, browsers allow camera and microphone over HTTPS only: set http.tls, or put a proxy in front."
-            )
-        }
+    /// Prints the server's addresses, and logs those for the apps of other families.
+    private func announce(port: UInt16, isSecure: Bool, _ families: [any FamilyEndpoint]) {
+        let http = configuration.http
+        let notice = StartNotice(
+            version: Gateway.version, listen: Endpoint(host: http.listen.host, port: port), isSecure: isSecure,
+            isSelfSigned: http.tls.selfSigned, publicURL: http.publicURL, addresses: LocalNetwork.addresses(),
+            terminal: .ofOutput(), wantsCode: showsCode)
+        for line in notice.lines { print(line) }
         fflush(nil)
+        for family in families { logger.debug("\(family.announcement(at: notice.here))") }
     }
 
     private func waitAndDrain(

@@ -31,4 +31,10 @@ package struct WebFile: Sendable {
         self.brotli = Data(base64Encoded: brotli).map { Array($0) } ?? []
         self.gzip = Data(base64Encoded: gzip).map { Array($0) } ?? []
     }
+
+    /// A picture, which is compressed already.
+    package init(name: String, isHashed: Bool, digest: String, base64: String) {
+        self.init(name: name, isHashed: isHashed, digest: digest, text: "")
+        content = Data(base64Encoded: base64).map { Array($0) } ?? []
+    }
 }

@@ -14,7 +14,9 @@ struct CallCommand: AsyncParsableCommand {
 
             It keeps the call: it comes back for a minute after a lost connection or a dead server, in the same seat \
             where the server gives it, and changes over to another server when its room moves. What it saves goes on \
-            in the same file, which stands still for as long as nothing came. Each event of its connections is one \
+            in the same file, which stands still for as long as nothing came. Where a moderator has to let it in, it \
+            waits and sends nothing. What its source does not give is told as switched off, and a line tells when the \
+            server gets no audio or no video from it. Each event of its connections is one \
             line on the standard error, with the time: lost, joined again, back, moving, moved; the last of each kind \
             with the time without picture and without sound.
             """)
@@ -32,6 +34,7 @@ struct CallCommand: AsyncParsableCommand {
     @Option(help: "The number of participants.") var count: Int = 1
     @Option(help: ArgumentHelp("How long to stay; without it, until interrupted.", valueName: "s")) var seconds: Double?
     @Option(help: "An access token, where the server requires one.") var token: String?
+    @Option(help: "The room's PIN, where it has one.") var pin: String?
 
     func validate() throws {
         guard VideoCodec(rawValue: codec) != nil else { throw ValidationError("--codec \(codec): h264 or vp8") }
@@ -43,7 +46,8 @@ struct CallCommand: AsyncParsableCommand {
         let options = CallOptions(
             url: url, room: room, name: name, video: video, audio: audio, codec: VideoCodec(rawValue: codec) ?? .h264,
             save: save,
-            count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token)
+            count: count, duration: seconds.map { .milliseconds(Int64($0 * 1000)) }, token: token,
+            pin: pin)
         let call = Task { try await CallRunner.run(options, report: Self.report, note: Self.note) }
         // A signal ends the call in order, so that the file is closed.
         let signals = [SIGINT, SIGTERM].map { number in

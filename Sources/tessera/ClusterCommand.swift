@@ -1,6 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Basics
+import Call
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
@@ -33,6 +34,16 @@ struct ClusterCommand: AsyncParsableCommand {
             if !status.agreed { throw ExitCode(1) }
         }
 
+        /// What the library says of its errors is for programmers.
+        private static func words(_ error: any Error, _ base: String) -> String {
+            guard let url = URLComponents(string: base), let host = url.host, !(error is HTTPClientError) else {
+                return "\(base) does not answer"
+            }
+            let isSecure = url.scheme == "https"
+            let port = url.port ?? (isSecure ? 443 : 80)
+            return ConnectionFault(error, host: host, port: port, isSecure: isSecure).description
+        }
+
         /// More than a thousand nodes' lines.
         private static let answerBytes = 4 << 20
 
@@ -55,7 +66,7 @@ struct ClusterCommand: AsyncParsableCommand {
                 try await client.shutdown()
             } catch {
                 try? await client.shutdown()
-                throw ClusterFailure("\(base) does not answer (\(error)); name a running node with --url")
+                throw ClusterFailure("\(Self.words(error, base)); name a running node with --url")
             }
             let body = Data(answer.body.readableBytesView)
             switch answer.status {

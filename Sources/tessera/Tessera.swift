@@ -10,8 +10,8 @@ struct Tessera: AsyncParsableCommand {
         abstract: "A conference server that composes one picture and mixes one audio stream for each participant.",
         version: Gateway.version,
         subcommands: [
-            ServeCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self, ClusterCommand.self,
-            VersionCommand.self, SourceWorkerCommand.self,
+            ServeCommand.self, SettingsCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,
+            ClusterCommand.self, VersionCommand.self, SourceWorkerCommand.self,
         ])
 }
 

@@ -66,6 +66,42 @@ struct CallSessionTests {
         #expect(call.wait(.milliseconds(150)) == [.open(attachment: 2, renewed)])
     }
 
+    @Test("who has to be let in waits without media for as long as it takes, at first and again")
+    func waits() {
+        let words = CallSession.Action.say("waits to be let in by a moderator, and sends nothing until then")
+        var call = Simulation()
+        _ = call.session.start()
+        #expect(call.session.waits(0) == [words])
+        // The server decides how long one may wait.
+        #expect(call.wait(.seconds(1700), media: false).isEmpty)
+        #expect(call.session.joined(0, call.seat, isFresh: true, at: call.now) == [.offer(attachment: 0, leg: 1)])
+        #expect(call.session.flowing(leg: 1, nil, at: call.now).isEmpty)
+        // The server is another one, which does not know the seat.
+        _ = call.session.closed(0, nil, at: call.now)
+        #expect(call.wait(.milliseconds(150)) == [.open(attachment: 1, call.seat)])
+        #expect(
+            call.session.refused(
+                1, code: "unauthorized", "no seat", isFatal: false, retryAfter: nil, at: call.now
+            ).first == .drop(attachment: 1))
+        #expect(call.wait(.milliseconds(600)).last == .open(attachment: 2, nil))
+        #expect(call.session.waits(2) == [.close(leg: 1), words])
+        #expect(call.wait(.seconds(1700), media: false).isEmpty)
+        let seat = CallSession.Ticket(id: "p2", secret: "t9")
+        #expect(
+            call.session.joined(2, seat, isFresh: true, at: call.now)
+                == [.note("joined again"), .offer(attachment: 2, leg: 2)])
+    }
+
+    @Test("who is refused while it waits ends with the server's words")
+    func refusedWhileWaiting() {
+        var call = Simulation()
+        _ = call.session.start()
+        _ = call.session.waits(0)
+        #expect(
+            call.session.refused(0, code: "refused", "Not now.", isFatal: true, retryAfter: nil, at: call.now)
+                == [.end(failure: "Not now. (refused)")])
+    }
+
     @Test("a move makes the second connection before the first one ends, which lingers")
     func moves() {
         var call = Simulation.inCall()
@@ -219,6 +255,21 @@ struct CallSessionTests {
         #expect(
             call.session.refused(9, code: "too_fast", "wait", isFatal: false, retryAfter: 1, at: call.now)
                 == [.end(failure: "wait (too_fast)")])
+    }
+
+    @Test("who lacks a PIN or a token is told by which option to give it")
+    func advised() {
+        let codes = [("pin_required", "--pin"), ("wrong_pin", "--pin"), ("unauthorized", "--token")]
+        for (code, option) in codes {
+            var call = Simulation()
+            _ = call.session.start()
+            let actions = call.session.refused(0, code: code, "No.", isFatal: true, retryAfter: nil, at: call.now)
+            guard case .end(let words?)? = actions.last else {
+                Issue.record("\(code) did not end the call")
+                continue
+            }
+            #expect(words.hasPrefix("No. (\(code)): give ") && words.hasSuffix(option))
+        }
     }
 
     @Test("media that ends in a living seat is offered anew, unless the server ends the call")

@@ -42,6 +42,26 @@ struct RoomPeopleTests {
                 == ["Cy is gone"])
     }
 
+    @Test("what the server does not get is told once, and again when it comes")
+    func missing() throws {
+        var people = RoomPeople(own: "a")
+        func take(_ missing: String, _ other: String = "") throws -> [String] {
+            let before = people
+            _ = people.apply(
+                try update(
+                    #"{"type":"participants","viewers":0,"participants":[{"id":"a"\#(missing)},{"id":"b"\#(other)}]}"#))
+            return people.missing(since: before)
+        }
+        #expect(try take("").isEmpty)
+        #expect(try take("", #","missing":["audio"]"#).isEmpty, "it is somebody else's")
+        #expect(
+            try take(#","missing":["audio","video"]"#)
+                == ["the server gets no audio from here", "the server gets no video from here"])
+        #expect(try take(#","missing":["video"]"#) == ["the server gets audio from here again"])
+        #expect(try take(#","missing":[7]"#) == ["the server gets video from here again"])
+        #expect(try take(#","missing":"audio""#).isEmpty)
+    }
+
     @Test("malformed lists give no people")
     func broken() throws {
         #expect(
@@ -49,6 +69,13 @@ struct RoomPeopleTests {
                 == .whole([.init(["id": "y"])].compactMap { $0 }, viewers: 0))
         #expect(
             try update(#"{"type":"participantsChanged"}"#) == .changes(joined: [], changed: [], left: [], viewers: 0))
+    }
+
+    @Test("a wait is one's own without people, and somebody else's with them")
+    func waiting() {
+        func message(_ text: String) -> SignallingClient.Message { .init(json: Data(text.utf8)) }
+        #expect(message(#"{"type":"waiting"}"#) == .waiting)
+        #expect(message(#"{"type":"waiting","people":[]}"#) == .other("waiting"))
     }
 
     @Test(

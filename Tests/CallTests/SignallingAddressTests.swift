@@ -19,7 +19,9 @@ import Testing
         #expect(address.path == path)
     }
 
-    @Test("a malformed address is an error that shows the right form", arguments: ["", "ftp://h", "http://"])
+    @Test(
+        "a malformed address is an error that shows the right form",
+        arguments: ["", "ftp://h", "http://", "http://h:0", "http://h:65536"])
     func refused(text: String) {
         #expect(throws: CallError.self) { try SignallingAddress(text) }
     }

@@ -186,6 +186,14 @@ test('what the next server tells waits for the change, and what the present one 
     'use 1', 'welcome 1', 'history', '(seat)', '(room)', 'take chat', 'take participants', '(connection connected)', '(moved)', 'retire 0');
 });
 
+test('a room that moves on before the call has changed over is followed, and an error of its server is told', () => {
+  const call = Simulation.inMove();
+  call.told(1, 'moving', { within: 10 }).told(1, 'error', { code: 'too_fast' }).did().act(call.session.flowing(1));
+  call.did(
+    'use 1', 'welcome 1', 'history', '(seat)', '(room)', '(connection connected)', '(moved)', 'retire 0', '(moving)', 'open 2', 'trouble');
+  assert.equal(call.session.next, 2);
+});
+
 test('no more than a thousand messages wait', () => {
   const call = Simulation.inMove();
   for (let count = 0; count < 1100; count += 1) call.told(1, 'chat', {}).told(0, 'participants', {});

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { connections, devices, pass, sockets } from './support/browser.js';
+import { followPlace } from '../../Sources/Gateway/Web/place.js';
 
 const { Call, Sending } = await import('../../Sources/Gateway/Web/tessera.js');
 const OFF = { audio: 'off', video: 'off' }, ON = { audio: 'on', video: 'on' };
@@ -168,6 +169,160 @@ test('muting in the middle of a move is for both connections', async () => {
   await pass(5);
   assert.deepEqual(sockets.map(socket => socket.last('state').audio), [false, false]);
   assert.deepEqual(connections.map(one => one.leaving), ['video', 'video']);
+});
+
+test('what was switched while the socket was away is told as it is, and not as it was', async () => {
+  const user = await User.inCall();
+  sockets[0].dies();
+  user.sending.toggleAudio();
+  user.sending.toggleVideo();
+  user.sending.toggleAudio();
+  await pass(400);
+  await user.hears({ type: 'error', code: 'unauthorized', message: 'no seat' });
+  sockets[1].sent.length = 0;
+  await user.hears(joined({}, 'p2'));
+  const states = sockets[1].sent.filter(({ type }) => type === 'state');
+  assert.ok(states.length && states.every(({ audio, video }) => audio && !video));
+  user.says({ audio: 'on', video: 'off' });
+});
+
+test('where the user is decides the page, and an admission that is over shows nothing', async () => {
+  const user = await User.inCall();
+  const parts = [];
+  followPlace(user.call, part => parts.push(part));
+  await user.hears({ type: 'waiting' });
+  sockets[0].says(joined({}, 'p2'));
+  sockets[0].says({ type: 'waiting' });
+  await pass(1000);
+  assert.deepEqual(parts, ['waiting', 'call', 'waiting']);
+  user.says(OFF);
+  await user.hears({ type: 'error', code: 'refused', fatal: true });
+  assert.deepEqual([parts.at(-1), user.call.place], ['ended', 'ended']);
+});
+
+test('who is refused at the door is in the lobby again', async () => {
+  const user = new User(10);
+  await pass(30);
+  const parts = [];
+  followPlace(user.call, part => parts.push(part));
+  await user.hears({ type: 'waiting' });
+  await user.hears({ type: 'error', code: 'refused', fatal: true });
+  assert.deepEqual([parts, user.call.place], [['waiting', 'lobby'], 'refused']);
+});
+
+test('what the server does not get of what is sent is told, once, until it comes or is switched off', async () => {
+  const user = await User.inCall();
+  const told = [];
+  user.call.addEventListener('missing', ({ detail }) => told.push(detail.join(' ')));
+  const people = (missing, other) => user.hears({ type: 'participants', viewers: 0, participants: [{ id: 'p1', ...missing }, { id: 'p2', ...other }] });
+  await people({}, { missing: ['audio', 'video'] });
+  assert.deepEqual(told, [], 'it is somebody else');
+  await people({ missing: ['audio'] });
+  await people({ missing: ['audio'], hand: true });
+  assert.deepEqual([told, user.call.missing], [['audio'], ['audio']]);
+  // Opened again, the microphone has another track.
+  const before = connections[0].senders[0].track;
+  user.sending.reopen('audio');
+  await pass(20);
+  assert.ok(connections[0].senders[0].track !== before && /** @type {any} */ (before).isStopped);
+  user.says(ON);
+  await people({});
+  await people({ missing: ['audio', 'video'] });
+  user.sending.toggleAudio();
+  assert.deepEqual([told.splice(0), user.call.missing], [['audio', '', 'audio video', 'video'], ['video']]);
+  // The microphone that is off is not missing, whatever the server has said.
+  await people({ missing: ['audio'] });
+  assert.deepEqual(told, ['']);
+});
+
+test('what the server gets is told by it', async () => {
+  const user = await User.inCall();
+  assert.equal(user.call.received, null);
+  await user.hears({ type: 'line', heard: 'silence', seen: 'pictures' });
+  assert.deepEqual(user.call.received, { audio: 'silence', video: 'pictures' });
+});
+
+test('a microphone that the system pauses is not shown as sent, and goes on by itself', async () => {
+  const user = await User.inCall();
+  const microphone = devices.made.filter(({ kind }) => kind === 'audio').at(-1);
+  microphone.pause(true);
+  user.says({ audio: 'paused', video: 'on' });
+  microphone.pause(false);
+  user.says(ON);
+});
+
+test('a host keeps the key that the server tells, and forgets one that is good no more', async () => {
+  const user = new User(10, { hostKey: 'old' });
+  const keys = [];
+  user.call.addEventListener('hostKey', ({ detail }) => keys.push(detail));
+  await pass(30);
+  assert.equal(sockets[0].last('join').hostKey, 'old');
+  await user.hears(joined());
+  assert.deepEqual(keys.splice(0), [null], 'the room has other hosts by now');
+  await user.hears({ type: 'role', role: 'moderator', hostKey: 'new' });
+  assert.deepEqual(keys.splice(0), ['new']);
+  sockets[0].dies();
+  await pass(400);
+  await user.hears(joined({ you: { id: 'p1', role: 'moderator', resume: { id: 'p1', secret: 's' } } }), 1);
+  assert.equal(sockets[1].last('join').hostKey, 'new');
+  assert.deepEqual(keys.splice(0), [], 'another server knows the digest alone');
+  await user.hears({ type: 'role', role: 'participant' });
+  assert.deepEqual(keys.splice(0), [null]);
+});
+
+test('who comes in muted shows the microphone off, switches it on, and stays muted where only presenters speak', async () => {
+  const user = new User(10);
+  const told = [];
+  user.call.addEventListener('keptMuted', ({ detail }) => told.push(detail));
+  await pass(30);
+  await user.hears(joined({ settings: { muteOnEntry: true } }));
+  user.says({ audio: 'off', video: 'on' });
+  assert.deepEqual(told.splice(0), ['entry']);
+  user.sending.toggleAudio();
+  await pass(10);
+  user.says(ON);
+  await user.hears({ type: 'muted', reason: 'policy' });
+  user.says({ audio: 'off', video: 'on' });
+  assert.deepEqual(told.splice(0), ['policy']);
+});
+
+test('the host is not muted on entry', async () => {
+  const user = new User(10);
+  await pass(30);
+  await user.hears(joined({ settings: { muteOnEntry: true }, you: { id: 'p1', role: 'moderator', resume: { id: 'p1', secret: 's' } } }));
+  user.says(ON);
+});
+
+test('a host switches the camera off, and asks for it', async () => {
+  const user = await User.inCall();
+  const told = [];
+  for (const type of ['videoStopped', 'askedForVideo']) user.call.addEventListener(type, ({ detail }) => told.push(`${type} ${detail}`));
+  await user.hears({ type: 'asked', action: 'stopVideo', by: 'h' });
+  user.says({ audio: 'on', video: 'off' });
+  await user.hears({ type: 'asked', action: 'video', by: 'h' });
+  user.says({ audio: 'on', video: 'off' });
+  assert.deepEqual(told, ['videoStopped h', 'askedForVideo h']);
+});
+
+test('somebody is put into the spotlight for everyone, and the layout comes back after it', async () => {
+  const user = await User.inCall();
+  await user.hears({ type: 'layout', name: 'panel', scope: 'room', view: 'main', pin: [] });
+  user.call.spotlight('p2');
+  assert.deepEqual(sockets[0].last('layout'), { type: 'layout', scope: 'room', name: 'speaker', pin: ['p2'] });
+  await user.hears({ type: 'participants', participants: [{ id: 'p1' }, { id: 'p2', pinned: true }] });
+  await user.hears({ type: 'layout', name: 'speaker', scope: 'room', view: 'main', pin: [] });
+  user.call.spotlight('p1');
+  user.call.spotlight(null);
+  assert.deepEqual(sockets[0].last('layout'), { type: 'layout', scope: 'room', name: 'panel', pin: [] });
+});
+
+test('who only watches keeps the key', async () => {
+  const user = new User(10, { hostKey: 'mine', role: 'viewer' });
+  const keys = [];
+  user.call.addEventListener('hostKey', ({ detail }) => keys.push(detail));
+  await pass(30);
+  await user.hears(joined({ you: { id: 'p1', role: 'viewer', resume: { id: 'p1', secret: 's' } } }));
+  assert.deepEqual(keys, []);
 });
 
 test('the end of the call ends sockets, connections and devices', async () => {

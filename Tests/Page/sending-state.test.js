@@ -237,6 +237,18 @@ test('a device that is unplugged is off, and the user is told', () => {
   user.toggle('audio').says('opening', 'on', { audio: false, video: true }).opens('audio').says('on', 'on', BOTH);
 });
 
+test('a microphone that the system pauses is not sent, and can be switched off meanwhile', () => {
+  const user = User.inCall();
+  user.do(user.state.paused('audio', true)).says('paused', 'on', { audio: false, video: true });
+  user.do(user.state.paused('audio', false)).says('on', 'on', BOTH);
+  user.do(user.state.paused('audio', true)).toggle('audio').do(user.state.paused('audio', false)).says('off', 'on', { audio: false, video: true });
+  // Another one is not paused, and one that opens may be.
+  user.do(user.state.paused('audio', true)).do(user.state.choose('audio', 'other'));
+  user.opens('audio').toggle('audio').says('on', 'on', BOTH);
+  user.do(user.state.reopen('audio')).do(user.state.opened('audio', user.openings.audio.shift().attempt, true)).says('paused', 'on', { audio: false, video: true });
+  user.do(user.state.ended('audio')).do(user.state.paused('audio', true)).says('off', 'on', { audio: false, video: true });
+});
+
 test('a device that is unplugged while muted is opened by the next unmuting', () => {
   const user = User.inCall().toggle('audio');
   user.do(user.state.ended('audio')).says('off', 'on', { audio: false, video: true });
@@ -315,6 +327,31 @@ test('who does not agree is off with the camera closed, and may turn on each by 
   user.toggle('audio').says('on', 'off', { audio: true, video: false });
 });
 
+test('who turns a device off in the lobby comes in without it, and the next press turns it on', () => {
+  const user = User.inLobby().opens('audio').opens('video');
+  const { state } = user;
+  assert.deepEqual([state.chosen('audio'), state.chosen('video')], ['on', 'on']);
+  user.toggle('audio').toggle('video');
+  assert.deepEqual([state.chosen('audio'), state.chosen('video'), user.tracks.audio, user.tracks.video], ['off', 'off', 1, 0], 'the light of the camera is off');
+  state.join();
+  state.enter();
+  user.says('off', 'off', OFF).toggle('audio').says('on', 'off', { audio: true, video: false });
+  user.toggle('video').says('on', 'opening', { audio: true, video: false }).opens('video').says('on', 'on', BOTH);
+});
+
+test('another device in the lobby keeps what is off, and a camera that is off is not opened', () => {
+  const user = new User(), { state } = user;
+  user.do(state.open({ audio: false, video: false, camera: 'one' }));
+  assert.deepEqual([user.openings.audio.length, user.openings.video.length], [1, 0]);
+  assert.deepEqual([state.chosen('audio'), state.isBusy('audio'), state.isBusy('video')], ['off', true, false]);
+  user.opens('audio');
+  assert.equal(state.chosen('audio'), 'off');
+  user.toggle('video');
+  assert.deepEqual([state.chosen('video'), user.openings.video[0].id], ['opening', 'one']);
+  user.opens('video');
+  assert.deepEqual([state.chosen('video'), state.isBusy('video')], ['on', false]);
+});
+
 test('after a call the next one begins with what the lobby opens', () => {
   const user = User.inCall().toggle('audio');
   user.do(user.state.leave()).says('off', 'off', OFF);
@@ -330,7 +367,7 @@ test('in a thousand random orders the page says what leaves', () => {
   const kind = () => KINDS[random(2)];
   const any = list => list[random(list.length)];
   for (let round = 0; round < 1000; round += 1) {
-    const user = User.inLobby({ camera: any(['', 'none']), microphone: any(['', 'none']) });
+    const user = User.inLobby({ camera: any(['', 'none']), microphone: any(['', 'none']), audio: Boolean(random(4)), video: Boolean(random(4)) });
     const { state } = user;
     const events = [
       () => user.want(kind(), Boolean(random(2))), () => user.toggle(kind()), () => user.do(state.choose(kind(), any(['a', 'none']))),

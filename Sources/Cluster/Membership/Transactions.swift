@@ -21,6 +21,14 @@ extension Transaction {
             otherwise: [.read(key), .read(.node(record.id))])
     }
 
+    /// Takes away the owner of a room that has ended, and replaces its state by what outlives it.
+    static func release(_ room: String, epoch: Int64, leaving state: [UInt8], lease: Int64) -> Transaction {
+        Transaction(
+            conditions: [Condition(key: .owner(room), revision: epoch)],
+            operations: [.delete(.owner(room)), .put(.room(room), .state(state), lease: lease)],
+            otherwise: [.read(.owner(room))])
+    }
+
     /// Takes away a room's owner, and its state with it where the room has ended.
     static func release(_ room: String, epoch: Int64, withState: Bool) -> Transaction {
         Transaction(

@@ -183,16 +183,21 @@ extension ClusterNode {
         lose([room], "another node has them")
     }
 
-    package func release(_ room: String) async {
+    package func release(_ room: String, leaving left: (state: [UInt8], life: Duration)?) async {
         let epoch = state.withLock { state -> Int64? in
             guard let owner = state.copy.owners[room], owner.node == state.copy.id,
                 owner.incarnation == state.record.incarnation
             else { return nil }
             state.states[room] = nil
-            state.holdings.end(room)
+            // Else a comparison in between would delete what is left.
+            if left == nil { state.holdings.end(room) }
             return owner.revision
         }
-        if let epoch { await release(room, epoch: epoch, withState: true) }
+        guard let epoch else { return }
+        guard let left else { return await release(room, epoch: epoch, withState: true) }
+        // The store forgets it at its time; without a lease it is deleted as one that nobody comes back to.
+        let lease = (try? await store.grant(left.life))?.id ?? 0
+        await commit(.release(room, epoch: epoch, leaving: left.state, lease: lease), releasing: room)
     }
 
     package func store(_ bytes: [UInt8], of room: String) async {

@@ -121,7 +121,11 @@ extension ClusterNode {
     }
 
     func release(_ room: String, epoch: Int64, withState: Bool) async {
-        guard let result = try? await store.commit(.release(room, epoch: epoch, withState: withState)) else { return }
+        await commit(.release(room, epoch: epoch, withState: withState), releasing: room)
+    }
+
+    func commit(_ transaction: Transaction, releasing room: String) async {
+        guard let result = try? await store.commit(transaction) else { return }
         let now = BootClock.now()
         state.withLock { state in
             state.holdings.released(room)
@@ -201,7 +205,7 @@ extension ClusterNode.State {
         var seen: [String: (revision: Int64, since: Instant)] = [:]
         var transactions: [Transaction] = []
         for entry in listing.entries {
-            guard case .room(let room) = entry.key, copy.owners[room] == nil else { continue }
+            guard case .room(let room) = entry.key, entry.lease == 0, copy.owners[room] == nil else { continue }
             let since = orphans[room].flatMap { $0.revision == entry.revision ? $0.since : nil } ?? now
             if now - since < age {
                 seen[room] = (entry.revision, since)

@@ -19,6 +19,8 @@ package struct ConferenceConfiguration: Sendable {
     package var layoutsDirectory = "layouts"
     /// Makes the secrets of seats, which are tickets for other servers at the same time; nil: secrets are random.
     package var seatSecrets: (any SeatSecrets)?
+    /// The file with the hosts of rooms, for the next run of the server; nil: a restart forgets them.
+    package var roomsFile: String?
     /// The server's URL as clients know it, such as `https://meet.example`, for links in messages; empty: unknown.
     package var publicURL = ""
     /// The number of threads that decode, compose and encode; nil: as many as processors.
@@ -53,6 +55,9 @@ package struct ConferenceConfiguration: Sendable {
         package var settings = RoomSettings()
         /// A room without anyone ends after this.
         package var emptyTimeout: Duration = .seconds(30)
+        /// How long those in a room wait for a host whose connection is lost, before one of them acts as the moderator;
+        /// an argument for tests.
+        package var hostAbsence = Hosts.absence
         /// Whether a join creates the room, or only `createRoom` does.
         package var create = Creation.onJoin
         /// The settings of new rooms by their names.

@@ -82,6 +82,17 @@ package struct JoinRequest: Hashable, Sendable {
     /// Whether the client has native signalling, by which it can moderate: in a room without tokens the first such
     /// participant is the moderator.
     package var isNative = false
+    /// Whether the client may become the moderator by being first, or as an heir; false for bots, which have nobody who
+    /// moderates.
+    package var mayHost = true
+    /// The key by which a host comes back, as the client gave it.
+    package var hostKey: String?
+    /// What the client shows that comes by a guest link.
+    package var guestPass: GuestPass?
+    /// What the client's browser calls itself, so that a guest who comes back does not count again.
+    package var visit: String?
+    /// A guest link is good for the room: it needs no PIN.
+    var isInvited = false
     /// The room's PIN, as the client gave it.
     package var pin: String?
     /// The id of a wait that ended with `WaitingEnd.admitted`.

@@ -12,6 +12,8 @@ extension RoomState.Seat {
         view = member.viewName
         (ownLayout, ownPins) = (member.choice?.layout, member.choice?.pins ?? [])
         (identity, avatar) = (member.externalID, member.avatarName)
+        (hostKey, mayHost) = (member.hostKey?.digest, member.mayHost)
+        handOrder = member.hand ? member.handOrder : nil
     }
 }
 
@@ -23,6 +25,8 @@ extension Member {
         (pinOrder, volume) = (seat.pinOrder, seat.volume)
         unrecordedBy.formUnion(seat.unrecordedBy.compactMap { RecordingRefusal(rawValue: $0) })
         (externalID, avatarName) = (seat.identity, seat.avatar)
+        mayHost = seat.mayHost
+        handOrder = seat.handOrder ?? 0
     }
 
     /// Whether the member looks different in the stored state of its room.

@@ -17,6 +17,8 @@ struct Member: Hashable, Sendable {
     var audioOn = true
     var videoOn = true
     var hand = false
+    /// Ascending in the order in which hands were raised.
+    var handOrder = 0
     var isPresenting = false
     /// Ascending in the order in which presenters began.
     var presentOrder = 0
@@ -26,6 +28,12 @@ struct Member: Hashable, Sendable {
     var screenPeer: ScreenPeer?
     /// Whether the audio is also that of the shared screen, and is heard while the microphone is off.
     var presentsAudio = false
+    /// What the room lets participants do.
+    var policy = RoomPolicy()
+    /// The client has not said yet that its audio is off, as `RoomPolicy.muteOnEntry` wants.
+    var entersMuted = false
+    /// A moderator has asked it to switch its audio on.
+    var isAskedToUnmute = false
     /// Set by moderators.
     var audioMuted = false
     var videoMuted = false
@@ -52,6 +60,9 @@ struct Member: Hashable, Sendable {
     /// The number of the presenting during which it was chosen; nil: nobody presented.
     var choiceMadeDuring: Int?
 
+    /// What the server did not get of what the member said to send, as its loop reported last.
+    var notReceived: MediaKinds = []
+
     var isConnected = false
     /// Whether there was a media connection already.
     var wasConnected = false
@@ -64,14 +75,28 @@ struct Member: Hashable, Sendable {
     let roleIsProven: Bool
     /// See `JoinRequest.isNative`.
     let isNative: Bool
+    /// See `JoinRequest.mayHost`.
+    var mayHost = true
+    /// The key by which it is a host, and is one again when it comes back; nil for everybody else.
+    var hostKey: HostKey?
+    /// What the browser of a guest is known by (`GuestLinks`).
+    var visit: String?
+    /// Its page was closed, perhaps to be loaded again.
+    var mayReturn = false
 
     /// The role that counts: a client that only receives is a viewer.
     var effectiveRole: Role { kind == .viewer ? .viewer : role }
     /// Whether it is a source that the server pulls, and no person.
     var isInput: Bool { kind == .input }
-    func permits(_ action: RoomAction) -> Bool { action.rule(for: effectiveRole) == .yes }
+    func permits(_ action: RoomAction) -> Bool {
+        switch action.rule(for: effectiveRole) {
+        case .yes: true
+        case .whereAllowed: policy.allows(action)
+        case .no, .openRooms, .unlessLocked: false
+        }
+    }
     /// Whether the member may become the moderator of a room without tokens.
-    var canInherit: Bool { isNative && !roleIsProven && effectiveRole != .viewer }
+    var canInherit: Bool { isNative && mayHost && !roleIsProven && effectiveRole != .viewer }
 
     var isPinned: Bool { pinOrder != nil }
 
@@ -92,6 +117,18 @@ struct Member: Hashable, Sendable {
     /// Whether the camera's picture is sent, or the screen in its place.
     var sendsVideo: Bool { (videoOn || isPresenting && !mayScreenBeBeside) && !videoMuted && isShown }
 
+    /// What the member says to send by microphone and camera, and may send.
+    var claims: MediaKinds {
+        var kinds: MediaKinds = speaksAloud ? .audio : []
+        // A screen in place of the camera sends nothing while it stands still.
+        if videoOn, !videoMuted, isShown, !isPresenting || mayScreenBeBeside { kinds.insert(.video) }
+        return kinds
+    }
+    /// What of that the server does not get.
+    var missing: MediaKinds { notReceived.intersection(claims) }
+    /// Whether the microphone is on, and its audio comes.
+    var isHeard: Bool { speaksAloud && !missing.contains(.audio) }
+
     /// Whether what leaves the room (recordings, their tracks, streams) may have the member's picture and audio.
     var isRecorded: Bool { unrecordedBy.isEmpty }
 
@@ -104,9 +141,9 @@ struct Member: Hashable, Sendable {
     var info: ParticipantInfo {
         ParticipantInfo(
             id: id, name: name, role: effectiveRole, audio: speaksAloud, video: sendsVideo,
-            hand: hand,
+            hand: hand, handOrder: hand ? handOrder : nil,
             speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,
-            volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput)
+            volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput, missing: missing)
     }
 }

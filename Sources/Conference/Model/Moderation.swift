@@ -7,6 +7,10 @@ package enum Moderation: Hashable, Sendable {
     /// Asks for audio. For clients without native signalling, which cannot be asked, ends a `mute`.
     case askToUnmute(String)
     case stopScreen(String)
+    /// Switches the camera off; the participant may switch it on again. (`ParticipantChange.videoMuted` lasts.)
+    case stopVideo(String)
+    /// Asks for the camera. For clients without native signalling, which cannot be asked, ends a `stopVideo`.
+    case askForVideo(String)
     case setVolume(String, Double)
     /// Whether recordings and streams have the participant. Its own refusal, and its token's, stand.
     case setRecorded(String, Bool)
@@ -31,6 +35,7 @@ package enum Moderation: Hashable, Sendable {
         case .mute, .muteAll: .mute
         case .askToUnmute: .askToUnmute
         case .stopScreen: .stopScreen
+        case .stopVideo, .askForVideo: .stopVideo
         case .setVolume: .setVolume
         case .setRecorded: .setRecorded
         case .lowerHand, .lowerHands: .lowerHands
@@ -48,4 +53,7 @@ package enum ModeratorWish: String, Sendable {
     case unmute
     /// The screen is not shown any more; the client should stop sending it.
     case stopScreen
+    /// The camera is not shown any more; the client should stop sending it.
+    case stopVideo
+    case video
 }

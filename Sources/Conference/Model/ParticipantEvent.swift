@@ -9,8 +9,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case tiles(TilesInfo)
     /// The dominant speaker; nil: none.
     case speaker(String?)
-    /// What the participant sees, after a change.
-    case layout(ShownLayout)
+    /// What the participant sees, after a change; `by`: the participant who has changed the picture of everyone.
+    case layout(ShownLayout, by: String? = nil)
     /// nil: the room is not recorded any more.
     /// The one that clients of a single recording are shown, and all that run or are paused.
     case recording(RecordingInfo?, all: [RecordingInfo] = [])
@@ -18,8 +18,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case streaming(Bool)
     /// A message of the chat, also one of the participant itself. Not for those who joined with a `chatChannel`.
     case chat(ChatMessage)
-    /// The participant's own role has changed.
-    case role(Role)
+    /// The participant's own role has changed, or its key: by that it is a host of the room when it comes back.
+    case role(Role, hostKey: String? = nil)
     /// The room's settings for everyone (`RoomSettings.access`).
     case access(RoomAccess)
     /// Who waits to be let in. For moderators only.
@@ -28,6 +28,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case pinTries(Int)
     /// A moderator switched the participant's audio off.
     case muted(by: String)
+    /// The participant's audio stays off, though its client has switched it on.
+    case keptMuted(MuteReason)
     /// A moderator asks something of the client.
     case asked(ModeratorWish, by: String)
     case link(LinkState)

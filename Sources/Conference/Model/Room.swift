@@ -35,6 +35,9 @@ struct Room: Sendable {
     private(set) var presentings = 0
     /// The number of the presenting during which the room's layout was chosen; nil: nobody presented.
     private(set) var layoutChosenDuring: Int?
+    /// The member that has chosen the room's layout last; nil: it was chosen from outside.
+    private var layoutChosenBy: String?
+    private var layoutChoices = 0
     /// Set by `RoomService`, which knows the layouts.
     var layoutsWithPresentingRules: Set<String> = []
     private var presentations = 0
@@ -45,6 +48,13 @@ struct Room: Sendable {
     /// Whether the seats of members that are gone are kept for their tickets.
     var keepsSeats = false
     private(set) var absent = AbsentSeats()
+    /// The server is too busy to make a picture for each of two people.
+    var isSparing = false
+    /// The keys of the hosts.
+    private(set) var hosts = Hosts()
+    private(set) var links = GuestLinks()
+    /// See `Hosts.absence`.
+    var hostAbsence = Hosts.absence
     /// The room is moving to another server, and ends here at this time at the latest.
     var movingUntil: Instant?
 
@@ -64,6 +74,7 @@ struct Room: Sendable {
         keepsSeats = true
         absent = AbsentSeats(state, until: limit)
         joins = absent.seats.count
+        (hosts, links) = (Hosts(state.hosts), GuestLinks(state.links))
     }
 
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
@@ -98,47 +109,161 @@ struct Room: Sendable {
         member.externalID = request.client.identity
         member.unrecordedBy = request.unrecordedBy
         member.avatarName = request.avatar
+        member.mayHost = request.mayHost
+        member.policy = settings.policy
+        // Who is in the audience is to speak when it is brought on stage.
+        if request.kind == .participant, member.isShown, member.role != .moderator {
+            member.entersMuted = settings.policy.muteOnEntry
+            if member.entersMuted || !member.permits(.unmute) { member.audioOn = false }
+        }
         joins += 1
         members.append(member)
+        settleHost(members.count - 1, by: hosts.key(request.hostKey), at: now)
         noteEmptiness(at: now)
-        return member
+        return members[members.count - 1]
     }
 
-    /// The role with which a client joins. A room without tokens believes no claimed role but `viewer`, and makes the
-    /// first participant with native signalling its moderator.
+    // MARK: - Hosts
+
+    /// The role with which a client joins. A room without tokens believes no claimed role but `viewer`; holders of its
+    /// keys are moderators, and where it has none, so is the first participant with native signalling.
     private func role(of request: JoinRequest) -> Role {
-        if request.roleIsProven || request.role == .viewer { return request.role }
-        return request.isNative && request.kind == .participant && !hasModerator ? .moderator : .participant
+        if request.role == .viewer { return .viewer }
+        if isHolder(request) { return .moderator }
+        if request.roleIsProven { return request.role }
+        let isFirst = request.isNative && request.mayHost && request.kind == .participant && !hasModerator
+        return isFirst && hosts.isEmpty ? .moderator : .participant
+    }
+
+    private func isHolder(_ request: JoinRequest) -> Bool {
+        request.isNative && request.kind == .participant && hosts.key(request.hostKey) != nil
     }
 
     private var hasModerator: Bool {
         absent.expectsModerator || members.contains { $0.effectiveRole == .moderator }
     }
 
+    /// Gives a member that is new here, or is a moderator now, what belongs to its role: a host its key.
+    ///
+    /// - Parameter known: the key that it came with; nil: none.
+    private mutating func settleHost(_ index: Int, by known: HostKey?, at now: Instant) {
+        guard members[index].effectiveRole == .moderator else {
+            if !hasModerator, !hosts.isEmpty { hosts.wait(until: (emptySince ?? now) + Hosts.keep) }
+            return
+        }
+        members[index].hostKey = known ?? (members[index].roleIsProven || !hosts.isEmpty ? nil : hosts.make())
+        if members[index].hostKey != nil { hostIsBack() }
+    }
+
+    /// Ends what was for the absence of the hosts: who acted as the moderator is a participant again.
+    private mutating func hostIsBack() {
+        hosts.endWait()
+        for index in members.indices where isActing(members[index]) { members[index].role = .participant }
+    }
+
+    /// Whether a member is the moderator in the absence of the hosts.
+    private func isActing(_ member: Member) -> Bool {
+        member.role == .moderator && !member.roleIsProven && !hosts.isEmpty && !hosts.holds(member.hostKey)
+    }
+
     /// Gives a room without tokens a moderator where it has lost its last one: the member that is there longest, before
-    /// those whose signalling is lost just now.
+    /// those whose signalling is lost just now. While there are keys it acts, without one.
     ///
     /// - Parameter id: the member that is not to be chosen.
     private mutating func appointModerator(except id: String? = nil) {
-        if hasModerator { return }
+        if hasModerator || hosts.areGiven { return }
         let heirs = members.indices.filter { members[$0].canInherit && members[$0].id != id }
-        let heir = heirs.first { members[$0].signallingLostAt == nil } ?? heirs.first
-        if let heir { members[heir].role = .moderator }
+        guard let heir = heirs.first(where: { members[$0].signallingLostAt == nil }) ?? heirs.first else { return }
+        members[heir].role = .moderator
+        if hosts.isEmpty { members[heir].hostKey = hosts.make() }
+        hosts.endWait()
     }
 
+    /// The same once the hosts had the time to come back.
+    private mutating func awaitHosts(at now: Instant) {
+        if hosts.isEmpty { return appointModerator() }
+        if !hasModerator { hosts.wait(until: now + hostAbsence) }
+    }
+
+    /// Whether the room has waited for its hosts long enough, or keeps keys whose time is over.
+    func hostsAreDue(at now: Instant) -> Bool { hosts.isWaitOver(at: now) || keysAreOver(at: now) }
+
+    private func keysAreOver(at now: Instant) -> Bool {
+        !hosts.isEmpty && !hosts.areGiven && isAbandoned(after: Hosts.keep, at: now)
+    }
+
+    /// Does what `hostsAreDue` says.
+    mutating func endAwaitingHosts(at now: Instant) {
+        if keysAreOver(at: now) { hosts = Hosts() }
+        guard hosts.isWaitOver(at: now) else { return }
+        hosts.endWait()
+        appointModerator()
+    }
+
+    /// Takes the API's key in place of all others; nil: there is none any more.
+    mutating func give(_ key: HostKey?) { hosts.give(key) }
+
+    /// Takes the keys and links of an earlier room of this name.
+    mutating func take(_ kept: KeptRoom) { (hosts, links) = (kept.hosts, kept.links) }
+
+    /// What the next room of this name takes over.
+    var kept: KeptRoom { KeptRoom(hosts: hosts.lasting, links: links) }
+
+    /// Notes that a member that leaves may be back at once.
+    mutating func mayReturn(_ id: String) throws(ConferenceError) { members[try index(id)].mayReturn = true }
+
     /// Removes a member. Returns whether there was one.
+    ///
+    /// - Parameter reason: of a moderator: the others wait for one that is lost, and go on without one that has left.
     @discardableResult
-    mutating func leave(_ id: String, at now: Instant) -> Bool {
+    mutating func leave(_ id: String, _ reason: LeaveReason = .left, at now: Instant) -> Bool {
         guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
-        members.remove(at: index)
+        let member = members.remove(at: index)
         speakerRanks.removeAll { $0 == id }
         loudest.removeAll { $0 == id }
         if speaker == id { speaker = nil }
         for index in members.indices { members[index].choice?.pins.removeAll { $0 == id } }
-        appointModerator()
+        let hasGone = (reason == .left || reason == .removed) && !member.mayReturn
+        if member.role != .moderator {
+            // The room waits, or has a moderator.
+        } else if hasGone {
+            appointModerator()
+        } else {
+            awaitHosts(at: now)
+        }
         noteEmptiness(at: now)
         return true
     }
+
+    // MARK: - Guest links
+
+    /// - Parameter member: who asks; nil: an administrator.
+    func requireInviting(_ member: String?) throws(ConferenceError) { if let member { try require(.invite, member) } }
+
+    mutating func makeLink(_ wish: GuestLinkWish, at now: Date) throws(ConferenceError) -> GuestLink {
+        try links.make(wish, at: now)
+    }
+
+    mutating func revokeLink(_ id: String) throws(ConferenceError) { try links.revoke(id) }
+
+    /// The request of a guest with what the guest's link gives.
+    func admitted(_ request: JoinRequest, at now: Date) throws(ConferenceError) -> JoinRequest {
+        guard let pass = request.guestPass, request.ticket == nil else { return request }
+        let link = try links.link(for: pass, request.visit, isPresent: isPresent, at: now)
+        var request = request
+        (request.isInvited, request.roleIsProven) = (true, true)
+        if request.role != .viewer { request.role = link.role }
+        return request
+    }
+
+    /// Counts a guest who is in.
+    mutating func useLink(of request: JoinRequest, by id: String) throws(ConferenceError) {
+        guard let pass = request.guestPass, request.ticket == nil else { return }
+        let present = Set(members.compactMap(\.visit))
+        members[try index(id)].visit = links.use(pass, request.visit) { present.contains($0) }
+    }
+
+    private func isPresent(_ visit: String) -> Bool { members.contains { $0.visit == visit } }
 
     // MARK: - Tickets
 
@@ -161,8 +286,12 @@ struct Room: Sendable {
         let seat = absent.take(ticket.id)
         var role = seat?.role ?? ticket.role
         let isProven = seat?.isProven ?? ticket.roleIsProven
-        // Somebody else has become the moderator meanwhile.
-        if role == .moderator, !isProven, !wasExpected, hasModerator { role = .participant }
+        let key = seat?.hostKey.flatMap { HostKey(digest: $0) }.flatMap { hosts.holds($0) ? $0 : nil }
+        if role == .moderator, !isProven, key == nil {
+            // Who acted before acts on, unless somebody else is the moderator meanwhile.
+            let hasHost = members.contains { $0.role == .moderator && !isActing($0) }
+            if wasExpected ? hasHost : hasModerator || !hosts.isEmpty { role = .participant }
+        }
         var order = joins
         if let old = seat?.order, !members.contains(where: { $0.joinOrder == old }) { order = old }
         joins = max(joins, order + 1)
@@ -173,10 +302,13 @@ struct Room: Sendable {
             isNative: ticket.isNative)
         member.unrecordedBy = request.unrecordedBy
         member.isBack = true
+        member.policy = settings.policy
         if let seat { member.restore(seat) }
-        members.insert(member, at: members.firstIndex { $0.joinOrder > order } ?? members.endIndex)
+        let place = members.firstIndex { $0.joinOrder > order } ?? members.endIndex
+        members.insert(member, at: place)
+        settleHost(place, by: key, at: now)
         noteEmptiness(at: now)
-        return member
+        return members[place]
     }
 
     /// Takes a seat back whose signalling was lost, for a client that has shown its secret or its ticket.
@@ -188,7 +320,10 @@ struct Room: Sendable {
 
     /// Decides what the ticket of a member is worth that leaves now.
     mutating func noteAbsence(of id: String, _ reason: LeaveReason) {
-        if reason == .removed { hadRemoval = true }
+        if reason == .removed {
+            hadRemoval = true
+            hosts.void(member(id)?.hostKey)
+        }
         guard keepsSeats, let member = member(id), member.isNative, !member.isInput else { return }
         switch reason {
         case .timeout, .failed, .moved, .draining, .replaced: absent.keep(RoomState.Seat(member))
@@ -197,9 +332,9 @@ struct Room: Sendable {
     }
 
     /// Expects nobody any more who has not come back with the room. Returns their ids.
-    mutating func endExpecting() -> Set<String> {
+    mutating func endExpecting(at now: Instant) -> Set<String> {
         let missing = absent.endExpecting()
-        appointModerator()
+        awaitHosts(at: now)
         return missing
     }
 
@@ -224,16 +359,17 @@ struct Room: Sendable {
 
     // MARK: - The door
 
-    /// Whether a moderator has let the client in, or it is one by its token: PIN and lock are not for these.
+    /// Whether a moderator has let the client in, or it is one by its token or its key: PIN and lock are not for these.
     private func passes(_ request: JoinRequest) -> Bool {
-        request.roleIsProven && request.role == .moderator || request.admission.map(waiting.isAdmitted) ?? false
+        request.roleIsProven && request.role == .moderator || isHolder(request)
+            || request.admission.map(waiting.isAdmitted) ?? false
     }
 
     /// Throws where the PIN is not given or the room is locked. The PIN comes first: who does not know it learns nothing
     /// else.
     private func checkDoor(_ request: JoinRequest) throws(ConferenceError) {
         if passes(request) { return }
-        if let pin = settings.pin {
+        if let pin = settings.pin, !request.isInvited {
             guard let given = request.pin, !given.isEmpty else { throw .pinRequired(id) }
             guard pin.matches(given) else { throw .wrongPIN(id) }
         }
@@ -325,6 +461,12 @@ struct Room: Sendable {
         members[index].mediaLostAt = isConnected ? nil : now
     }
 
+    /// What a member says to send and the server does not get.
+    mutating func setMissing(_ kinds: MediaKinds, of id: String) {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].notReceived = kinds
+    }
+
     /// The members whose seats have expired.
     ///
     /// - Parameter limit: how long a seat stays without a media connection.
@@ -357,16 +499,33 @@ struct Room: Sendable {
             case .no: false
             case .openRooms: isOwn || !member.roleIsProven
             case .unlessLocked: !settings.layoutLocked
+            case .whereAllowed: settings.policy.allows(action)
             }
         if !isAllowed { throw action.refusal(for: member.effectiveRole) }
     }
 
-    mutating func setState(_ id: String, audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError) {
+    /// Takes over the switches of a member's client. Returns why its audio stays off; nil: it is as the client says.
+    @discardableResult
+    mutating func setState(
+        _ id: String, audio: Bool?, video: Bool?, hand: Bool?
+    ) throws(ConferenceError) -> MuteReason? {
         if hand == true { try require(.raiseHand, id) }
         let index = try index(id)
-        if let audio { members[index].audioOn = audio }
         if let video { members[index].videoOn = video }
+        if hand == true, !members[index].hand {
+            members[index].handOrder = (members.filter(\.hand).map(\.handOrder).max() ?? 0) + 1
+        }
         if let hand { members[index].hand = hand }
+        guard let audio else { return nil }
+        if !audio { members[index].entersMuted = false }
+        if audio, !members[index].audioOn {
+            if !members[index].isAskedToUnmute, members[index].isShown, !members[index].permits(.unmute) {
+                return .policy
+            }
+            if members[index].entersMuted { return .entry }
+        }
+        members[index].audioOn = audio
+        return nil
     }
 
     /// Begins or ends the presenting of a member.
@@ -411,6 +570,7 @@ struct Room: Sendable {
         try require(.changeLayout, id)
         if pins != nil { try require(.pinForAll, id) }
         setLayout(name)
+        layoutChosenBy = id
         if let pins {
             for index in members.indices { members[index].pinOrder = pins.firstIndex(of: members[index].id) }
         }
@@ -418,6 +578,8 @@ struct Room: Sendable {
 
     private mutating func setLayout(_ name: String) {
         settings.layout = name
+        layoutChosenBy = nil
+        layoutChoices += 1
         layoutChosenDuring = isPresented ? presentings : nil
     }
 
@@ -446,8 +608,9 @@ struct Room: Sendable {
 
     private func requireRoom(for member: Member, _ limit: Int) throws(ConferenceError) {
         let pictures = pictures
-        let (wanted, free) = (pictures.view(of: member), [.main, settings.recordedView])
-        let used = Set(members.filter { $0.id != member.id }.map { pictures.view(of: $0) }).subtracting(free)
+        let (wanted, free) = (pictures.view(of: member).withEveryone, [.main, settings.recordedView])
+        let others = members.filter { $0.id != member.id }
+        let used = Set(others.map { pictures.view(of: $0).withEveryone }).subtracting(free)
         if free.contains(wanted) || used.contains(wanted) || used.count < limit { return }
         throw .atCapacity(
             "The room shows \(limit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",
@@ -472,6 +635,7 @@ struct Room: Sendable {
         case .muteAll: return mute(members.indices.filter { members[$0].id != id }, by: id)
         case .askToUnmute(let other):
             let index = try index(other)
+            members[index].isAskedToUnmute = true
             if members[index].isNative { return [(other, .asked(.unmute, by: id))] }
             members[index].audioOn = true
         case .stopScreen(let other):
@@ -482,6 +646,15 @@ struct Room: Sendable {
             if !members[index].sendsScreenBeside { members[index].videoOn = false }
             members[index].stopPresenting()
             return [(other, .asked(.stopScreen, by: id))]
+        case .stopVideo(let other):
+            let index = try index(other)
+            guard members[index].videoOn, members[index].isShown else { return [] }
+            members[index].videoOn = false
+            return [(other, .asked(.stopVideo, by: id))]
+        case .askForVideo(let other):
+            let index = try index(other)
+            if members[index].isNative { return [(other, .asked(.video, by: id))] }
+            members[index].videoOn = true
         case .setVolume(let other, let volume):
             var change = ParticipantChange()
             change.volume = volume
@@ -489,11 +662,11 @@ struct Room: Sendable {
         case .setRecorded(let other, let isRecorded): try setRecorded(other, isRecorded, by: .host)
         case .lowerHand(let other): members[try index(other)].hand = false
         case .lowerHands: for index in members.indices { members[index].hand = false }
-        case .changeRole(let other, let role): try changeRole(other, to: role)
+        case .changeRole(let other, let role): try changeRole(other, to: role, by: id)
         case .stage(let other):
             guard members[try index(other)].effectiveRole == .viewer else { return [] }
-            try changeRole(other, to: .participant)
-        case .audience(let other): try changeRole(other, to: .viewer)
+            try changeRole(other, to: .participant, by: id)
+        case .audience(let other): try changeRole(other, to: .viewer, by: id)
         case .remove(let other): _ = try index(other)
         case .admit, .refuse, .refuseAddress, .end: break
         }
@@ -502,14 +675,15 @@ struct Room: Sendable {
 
     private mutating func mute(_ indices: [Int], by id: String) -> [(id: String, event: ParticipantEvent)] {
         indices.filter { members[$0].audioOn && members[$0].isShown }.map { index in
-            members[index].audioOn = false
+            (members[index].audioOn, members[index].isAskedToUnmute) = (false, false)
             return (members[index].id, .muted(by: id))
         }
     }
 
     /// Changes a role for a moderator, who may not leave the room without one.
-    private mutating func changeRole(_ id: String, to role: Role) throws(ConferenceError) {
+    private mutating func changeRole(_ id: String, to role: Role, by host: String) throws(ConferenceError) {
         let index = try index(id)
+        let givesKey = member(host).map { !isActing($0) } ?? false
         guard members[index].kind != .viewer else {
             throw .conflict("“\(members[index].name)” receives only, and cannot have another role.")
         }
@@ -524,11 +698,14 @@ struct Room: Sendable {
         if wasViewer != (role == .viewer) { try checkPlace(isViewer: role == .viewer) }
         var change = ParticipantChange()
         change.role = role
-        try self.change(id, change)
+        try self.change(id, change, givesKey: givesKey)
     }
 
+    /// - Parameter givesKey: whether a new moderator gets a key of its own: not from one who acts.
     @discardableResult
-    mutating func change(_ id: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo {
+    mutating func change(
+        _ id: String, _ change: ParticipantChange, givesKey: Bool = true
+    ) throws(ConferenceError) -> ParticipantInfo {
         let index = try index(id)
         let change = try change.checked()
         if let value = change.recorded { try setRecorded(id, value, by: .host) }
@@ -542,8 +719,19 @@ struct Room: Sendable {
             members[index].role = value
             if value == .viewer { members[index].stopPresenting() }
             // Who comes on stage has got what the hand was raised for.
-            if old == .viewer, value != .viewer { members[index].hand = false }
-            if old == .moderator, value != .moderator { appointModerator(except: id) }
+            if old == .viewer, value != .viewer {
+                members[index].hand = false
+                // Who is brought on stage is to speak.
+                members[index].isAskedToUnmute = true
+            }
+            if old == .moderator, value != .moderator {
+                hosts.void(members[index].hostKey)
+                members[index].hostKey = nil
+                appointModerator(except: id)
+            } else if members[index].effectiveRole == .moderator, givesKey, members[index].isNative {
+                members[index].hostKey = members[index].hostKey ?? hosts.make()
+                if members[index].hostKey != nil { hostIsBack() }
+            }
         }
         if let value = change.volume { members[index].volume = value }
         if let value = change.name { members[index].name = value }
@@ -553,6 +741,8 @@ struct Room: Sendable {
     mutating func change(_ change: RoomSettingsChange) throws(ConferenceError) {
         try settings.apply(change)
         if let layout = change.layout { setLayout(layout) }
+        for index in members.indices { members[index].policy = settings.policy }
+        if let key = change.hostKey { hosts.give(HostKey(key)) }
     }
 
     mutating func setAvatar(_ picture: StillImage?, of id: String) throws(ConferenceError) {
@@ -589,6 +779,9 @@ extension RoomSettings {
         } else if change.pin != nil {
             pin = nil
         }
+        if let key = change.hostKey, !key.isEmpty, HostKey(key) == nil {
+            throw .badRequest("hostKey: \(HostKey.rule), or nothing")
+        }
         let changed = try views(change.views)
         layout = change.layout ?? layout
         onPresent = change.onPresent ?? onPresent
@@ -598,6 +791,10 @@ extension RoomSettings {
         locked = change.locked ?? locked
         layoutLocked = change.layoutLocked ?? layoutLocked
         admit = change.admit ?? admit
+        policy.muteOnEntry = change.muteOnEntry ?? policy.muteOnEntry
+        policy.share = change.share ?? policy.share
+        policy.chat = change.chat ?? policy.chat
+        policy.unmute = change.unmute ?? policy.unmute
         maxParticipants = change.maxParticipants ?? maxParticipants
         maxViewers = change.maxViewers ?? maxViewers
         hls = change.hls ?? hls
@@ -642,6 +839,9 @@ extension ParticipantChange {
 }
 
 extension Room {
+    /// The member that has chosen the room's layout since `old`; nil: nobody did.
+    func layoutChooser(since old: Room) -> String? { layoutChoices == old.layoutChoices ? nil : layoutChosenBy }
+
     /// The members of `old` that have changed, with their old state. Members are in the order of their joins in both
     /// states.
     func changedMembers(since old: Room) -> [(before: Member, now: Member)] {

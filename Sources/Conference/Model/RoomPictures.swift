@@ -6,9 +6,11 @@ import RoomMedia
 struct RoomPictures {
     private let room: Room
     private let presenting: PresentingLayout
+    private let two: CallOfTwo
 
     init(of room: Room) {
         self.room = room
+        two = CallOfTwo(room)
         presenting = room.presentingLayout
     }
 
@@ -31,10 +33,11 @@ struct RoomPictures {
     func view(of member: Member) -> ViewID {
         let name = viewName(of: member)
         let owner = member.choice == nil ? member.asParticipant.flatMap { room.member($0) } ?? member : member
-        guard let choice = owner.choice else { return ViewID(name) }
+        let named = two.view(ViewID(name), layout: self.layout(ofView: name), for: owner.id)
+        guard let choice = owner.choice else { return named }
         let layout = presenting.shown(
             PresentingLayout.Choice(layout: choice.layout, during: owner.choiceMadeDuring))
-        if choice.pins.isEmpty, layout == self.layout(ofView: name) { return ViewID(name) }
+        if choice.pins.isEmpty, layout == self.layout(ofView: name) { return named }
         return ViewID(name, choice: ViewChoice(layout: layout, pins: choice.pins))
     }
 
@@ -65,7 +68,7 @@ extension Room {
     /// Whether nothing changed since `old` that decides who sees what.
     func hasSamePictures(as old: Room) -> Bool {
         members == old.members && settings == old.settings && layoutChosenDuring == old.layoutChosenDuring
-            && layoutsWithPresentingRules == old.layoutsWithPresentingRules
+            && layoutsWithPresentingRules == old.layoutsWithPresentingRules && isSparing == old.isSparing
     }
 
     /// Whether a view of the room uses one of these layouts.

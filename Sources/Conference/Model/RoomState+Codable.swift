@@ -106,6 +106,9 @@ extension RoomState {
         seats = members.list(.seats)
         gone = members.list(.gone)
         removed = members.list(.removed)
+        hosts = members.value(.hosts)
+        links = members.list(.links)
+        isOver = members.value(.isOver) ?? false
         chat = members.list(.chat)
         recordings = members.list(.recordings)
         streams = members.list(.streams)
@@ -116,7 +119,7 @@ extension RoomState {
 extension RoomState.Seat: Codable {
     private enum CodingKeys: String, CodingKey {
         case id, name, role, isProven = "proven", audio, video, hand, audioMuted, videoMuted, pinOrder, volume
-        case unrecordedBy, view, ownLayout, ownPins, identity, avatar
+        case unrecordedBy, view, ownLayout, ownPins, identity, avatar, hostKey, mayHost, handOrder
     }
 
     package init(from decoder: any Decoder) throws {
@@ -132,6 +135,7 @@ extension RoomState.Seat: Codable {
         audio = members.value(.audio) ?? audio
         video = members.value(.video) ?? video
         hand = members.value(.hand) ?? hand
+        handOrder = members.value(.handOrder).flatMap { (0..<1_000_000_000).contains($0) ? $0 : nil }
         audioMuted = members.value(.audioMuted) ?? audioMuted
         videoMuted = members.value(.videoMuted) ?? videoMuted
         // The next pin has the next number.
@@ -143,6 +147,8 @@ extension RoomState.Seat: Codable {
         ownPins = members.list(.ownPins)
         identity = members.value(.identity)
         avatar = members.value(.avatar)
+        hostKey = members.value(.hostKey)
+        mayHost = members.value(.mayHost) ?? mayHost
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -158,6 +164,7 @@ extension RoomState.Seat: Codable {
         try put(\.audio, .audio)
         try put(\.video, .video)
         try put(\.hand, .hand)
+        try put(\.handOrder, .handOrder)
         try put(\.audioMuted, .audioMuted)
         try put(\.videoMuted, .videoMuted)
         try put(\.pinOrder, .pinOrder)
@@ -168,6 +175,8 @@ extension RoomState.Seat: Codable {
         try put(\.ownPins, .ownPins)
         try put(\.identity, .identity)
         try put(\.avatar, .avatar)
+        try put(\.hostKey, .hostKey)
+        try put(\.mayHost, .mayHost)
     }
 }
 

@@ -7,7 +7,7 @@ package import FoundationEssentials
 package struct RoomState: Hashable, Sendable, Codable {
     enum CodingKeys: String, CodingKey {
         case version, needs, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, removed,
-            chat
+            hosts, links, isOver = "over", chat
         case recordings, streams, inputs
     }
 
@@ -40,6 +40,11 @@ package struct RoomState: Hashable, Sendable, Codable {
     package var gone: [String] = []
     /// Who was removed from the meeting, the oldest first.
     package var removed: [Removal] = []
+    /// The keys of the room's hosts; nil: there are none.
+    package var hosts: HostKeys?
+    package var links: [Link] = []
+    /// The room has ended: only what outlives it counts (`KeptRoom`).
+    package var isOver = false
     /// The oldest first.
     package var chat: [Message] = []
     /// Those that run or are paused, or wait to be gone on with.
@@ -71,6 +76,7 @@ package struct RoomState: Hashable, Sendable, Codable {
 
     /// - Parameter isReserved: whether rooms of this server begin by the API only.
     func worth(_ settings: RoomSettings, isReserved: Bool, at now: Date) -> Worth {
+        if isOver { return .nothing }
         if !isStale(at: now) { return .everything }
         if self.isReserved || isReserved { return .settings }
         return settings.locked || settings.pin != nil || settings.admit != .anyone ? .door : .nothing
@@ -85,6 +91,10 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var locked: Bool?
         package var layoutLocked: Bool?
         package var admit: String?
+        package var muteOnEntry: Bool?
+        package var share: String?
+        package var chat: String?
+        package var unmute: String?
         package var pin: String?
         package var maxParticipants: Int?
         package var maxViewers: Int?
@@ -122,6 +132,7 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var audio = true
         package var video = true
         package var hand = false
+        package var handOrder: Int?
         package var audioMuted = false
         package var videoMuted = false
         package var pinOrder: Int?
@@ -133,6 +144,10 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var identity: String?
         /// The name of its stored avatar.
         package var avatar: String?
+        /// The digest of the key by which it is a host.
+        package var hostKey: String?
+        /// See `JoinRequest.mayHost`.
+        package var mayHost = true
     }
 
     /// The most removals that are taken along; the oldest are forgotten.
@@ -146,6 +161,25 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var device: [String]?
         package var isRefused: Bool?
         package var comesBack: Bool?
+    }
+
+    package struct HostKeys: Hashable, Sendable, Codable {
+        /// SHA-256 digests, in hexadecimal digits.
+        package var keys: [String]
+        /// Set by the API.
+        package var given: Bool?
+    }
+
+    /// A guest link.
+    package struct Link: Hashable, Sendable, Codable {
+        package var id: String
+        package var role: String
+        package var expires: Date
+        package var uses: Int?
+        /// The digest of its secret.
+        package var key: String
+        package var used: Int?
+        package var visits: [String]?
     }
 
     package struct Message: Hashable, Sendable, Codable {

@@ -18,6 +18,7 @@ package struct RoomSettings: Hashable, Sendable {
     /// Whether only moderators may change the layout of the room.
     package var layoutLocked = false
     package var admit = Admission.anyone
+    package var policy = RoomPolicy()
     /// nil: none is needed.
     package var pin: RoomPIN?
     /// The most members except viewers.
@@ -29,12 +30,15 @@ package struct RoomSettings: Hashable, Sendable {
     package var views: [String: ViewSettings] = [:]
     /// How long tiles take to move to new places; zero: they are there at once.
     package var transition = Duration.milliseconds(200)
+    /// Whether in a call of two each gets a picture without itself (`CallOfTwo`).
+    package var withoutSelf = true
 
     package init() {}
 
     /// What everyone in the room knows of it.
     package var access: RoomAccess {
-        RoomAccess(locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil, hls: hls)
+        RoomAccess(
+            locked: locked, layoutLocked: layoutLocked, admit: admit, hasPIN: pin != nil, hls: hls, policy: policy)
     }
 
     /// Whether outsiders may not see who is in the room.
@@ -62,8 +66,14 @@ package struct RoomSettingsChange: Hashable, Sendable {
     package var locked: Bool?
     package var layoutLocked: Bool?
     package var admit: Admission?
+    package var muteOnEntry: Bool?
+    package var share: RoomPolicy.Permission?
+    package var chat: RoomPolicy.Permission?
+    package var unmute: RoomPolicy.Permission?
     /// Empty: the room needs none any more.
     package var pin: String?
+    /// The key of the room's host (`HostKey`), in place of all others; empty: there is none any more.
+    package var hostKey: String?
     package var maxParticipants: Int?
     package var maxViewers: Int?
     package var hls: Bool?
@@ -81,11 +91,13 @@ package struct RoomAccess: Hashable, Sendable {
     package var hasPIN = false
     /// Whether others may watch by HLS.
     package var hls = false
+    package var policy = RoomPolicy()
 
     package init(
         locked: Bool = false, layoutLocked: Bool = false, admit: Admission = .anyone, hasPIN: Bool = false,
-        hls: Bool = false
+        hls: Bool = false, policy: RoomPolicy = RoomPolicy()
     ) {
+        self.policy = policy
         self.locked = locked
         self.layoutLocked = layoutLocked
         self.admit = admit
@@ -101,6 +113,8 @@ package struct RoomInfo: Sendable {
     package var participants: [ParticipantInfo]
     /// The number of those who wait to be let in.
     package var waiting = 0
+    /// Whether there are keys of hosts, whose holders are moderators.
+    package var hasHostKey = false
     package var tiles: TilesInfo
     package var renditions: [RenditionInfo]
     /// The named views, `main` first, and the choices that participants have made for themselves.
@@ -134,6 +148,8 @@ package struct ParticipantInfo: Hashable, Sendable {
     package var audio: Bool
     package var video: Bool
     package var hand: Bool
+    /// Of those who have raised a hand: ascending in the order in which they did; nil: it is down.
+    package var handOrder: Int?
     package var speaking: Bool
     package var presenting: Bool
     /// Muted by a moderator.
@@ -148,6 +164,8 @@ package struct ParticipantInfo: Hashable, Sendable {
     package var recorded: Bool { unrecordedBy.isEmpty }
     /// Whether it is a source that the server pulls, and no person.
     package var isInput = false
+    /// What it says to send, and the server has not got for some seconds.
+    package var missing: MediaKinds = []
 }
 
 /// Moderation of one participant; nil leaves a value as it is.
@@ -191,6 +209,8 @@ package struct LayoutInfo: Hashable, Sendable {
 
     package var name: String
     package var description: String
+    /// The description in other languages, by their tags.
+    package var descriptions: [String: String] = [:]
     /// The tiles of an example, the lowest first: five people on a canvas of 16:9, of whom one shares a screen and
     /// speaks.
     package var example: [Frame] = []
@@ -241,8 +261,12 @@ package struct RecordingInfo: Hashable, Sendable {
     package var audioOnly = false
     /// The files of single participants, in the order of their beginnings.
     package var tracks: [RecordingTrack] = []
+    /// How smooth its picture is; nil where it is audio alone, and in entries of older versions.
+    package var frames: RecordingFrames?
     /// Frames and audio blocks that a slow disk lost.
     package var dropped = RecordingLosses()
+    /// What somebody called it; nil: nothing.
+    package var title: String?
     /// Whether a crash left the recording open and a later start closed it.
     package var isRepaired = false
     /// Why the recording failed or ended early.

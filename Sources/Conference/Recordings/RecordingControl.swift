@@ -282,6 +282,7 @@ extension RecordingInfo {
             view: entry.view, audioOnly: entry.audioOnly ?? false, tracks: entry.tracks ?? [],
             dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message,
             delivery: entry.delivery)
+        (frames, title) = (entry.frames, entry.title)
         continues = entry.continues
         (endedAt, endedBy) = (entry.endedAt, entry.endedBy)
     }

@@ -30,6 +30,7 @@ final class RoomRecording: Sendable {
         /// Ends what the tracks take.
         var endTracks: (@Sendable () -> Void)?
         var names: [String: String] = [:]
+        var overload = OverloadTime()
         /// One mark a second, and ten at once.
         var marks = TokenBucket(rate: 1, size: 10, at: MonotonicClock.now())
         /// Why the server ended the recording.
@@ -42,8 +43,8 @@ final class RoomRecording: Sendable {
     }
 
     init(
-        _ entry: RecordingEntry, of view: ViewID?, content: RecordingContent, startedBy: String?, recorder: MP4Recorder,
-        catalogue: RecordingCatalogue,
+        _ entry: RecordingEntry, of view: ViewID?, framesPerSecond: Int, content: RecordingContent, startedBy: String?,
+        recorder: MP4Recorder, catalogue: RecordingCatalogue,
         control: RecordingControl
     ) {
         id = entry.id
@@ -58,6 +59,7 @@ final class RoomRecording: Sendable {
             id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.beganAt,
             view: view?.name, audioOnly: content.audioOnly, delivery: entry.delivery)
         info.continues = entry.continues
+        if view != nil { info.frames = RecordingFrames(wanted: Double(framesPerSecond), overloaded: 0) }
         state = Guarded(State(info: info))
         control.add(self)
     }
@@ -124,6 +126,18 @@ final class RoomRecording: Sendable {
         if isNew { save() }
     }
 
+    /// Counts the time in which the server is overloaded and media is recorded. Called once a second.
+    func noteOverload(_ isOverloaded: Bool, at now: Instant) {
+        let isNew = state.withLock { state in
+            let isRecording = state.isRunning && state.finish == nil && state.info.frames != nil
+            let isNew = state.overload.note(isOverloaded, isRecording: isRecording, at: now)
+            state.info.frames?.overloaded = state.overload.total.inSeconds
+            return isNew
+        }
+        // Stored where it begins and where it ends, so that it is known after a crash.
+        if isNew { save() }
+    }
+
     private func save() {
         control.later { [self] in
             let info = info
@@ -131,7 +145,8 @@ final class RoomRecording: Sendable {
                 entry.parts = info.files
                 entry.tracks = info.tracks.isEmpty ? nil : info.tracks
                 entry.dropped = info.dropped.isEmpty ? nil : info.dropped
-                entry.preRoll = info.preRoll > .zero ? info.preRoll.inSeconds : nil
+                entry.frames = info.frames
+                entry.preRoll = info.preRoll > .zero ? info.preRoll.roundedSeconds : nil
             }
         }
     }
@@ -244,7 +259,12 @@ final class RoomRecording: Sendable {
     private func close() async -> RecordingInfo {
         let result: Result<RecordingSummary, RecordingError>
         do throws(RecordingError) {
-            var summary = try await recorder.finish()
+            let made = try await recorder.finish()
+            var summary = made
+            summary.frames = state.withLock { state in
+                state.info.frames?.finish(count: made.frameCount, duration: made.duration.inSeconds)
+                return state.info.frames
+            }
             summary.failure = state.withLock { $0.reason } ?? summary.failure
             result = .success(summary)
         } catch {

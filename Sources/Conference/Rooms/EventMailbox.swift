@@ -97,7 +97,7 @@ extension ParticipantEvent {
         case .waiting: .waiting
         case .link: .link
         case .connection: .connection
-        case .chat, .left, .error, .muted, .asked, .moving, .pinTries: nil
+        case .chat, .left, .error, .muted, .keptMuted, .asked, .moving, .pinTries: nil
         }
     }
 

@@ -18,6 +18,7 @@ final class RoomRegistry: Sendable {
         var capacity: Capacity
         var refusals = Refusals()
         var removals = Removals()
+        var kept = KeptRooms()
         var isDraining = false
 
         mutating func endHalfOpen(_ id: String, unused: Bool, at now: Instant) {
@@ -74,16 +75,17 @@ final class RoomRegistry: Sendable {
     subscript(id: String) -> HostedRoom? { state.withLock { $0.rooms[id] } }
     var rooms: [HostedRoom] { state.withLock { Array($0.rooms.values) } }
 
-    /// The room of this name; where there is none, `make` creates it, and it counts for `client` until `remove`.
+    /// The room of this name; where there is none, `make` creates it of what is kept of an earlier one, and it counts for
+    /// `client` until `remove`.
     func room(
-        _ id: String, for client: JoinClient, orMake make: () -> HostedRoom
+        _ id: String, for client: JoinClient, orMake make: (KeptRoom?) -> HostedRoom
     ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
         let (result, other) = try state.withLock {
             state throws(ConferenceError) -> ((room: HostedRoom, isNew: Bool), Capacity.Displaced?) in
             if let known = state.rooms[id] { return ((room: known, isNew: false), nil) }
             if state.isDraining { throw .draining }
             let other = try state.capacity.claimRoom(id, for: client, at: MonotonicClock.now())
-            let room = make()
+            let room = make(state.kept.take(id, at: MonotonicClock.now()))
             state.rooms[id] = room
             return ((room: room, isNew: true), other)
         }
@@ -106,7 +108,9 @@ final class RoomRegistry: Sendable {
     var seatCount: Int { state.withLock { $0.capacity.count(.seats) } }
 
     /// Removes a room that has ended, with its seats.
-    func remove(_ room: HostedRoom, seats: [String]) {
+    ///
+    /// - Parameter kept: what the next room of its name takes over.
+    func remove(_ room: HostedRoom, seats: [String], keeping kept: KeptRoom = KeptRoom()) {
         state.withLock { state in
             guard state.rooms[room.id] === room else { return }
             let now = MonotonicClock.now()
@@ -117,6 +121,25 @@ final class RoomRegistry: Sendable {
             state.rooms[room.id] = nil
             state.usedSeats[room.id] = nil
             state.capacity.releaseRoom(room.id, at: now)
+            state.kept.keep(kept, of: room.id, for: room.client.address, at: now)
+        }
+    }
+
+    // MARK: - What outlives rooms
+
+    /// What is kept of a room that has ended, and for how long from now.
+    func kept(_ room: String, at now: Instant) -> KeptRooms.Kept? {
+        state.withLock { $0.kept.room(room, at: now) }
+    }
+
+    func allKept(at now: Instant) -> [KeptRooms.Kept] {
+        state.withLock { $0.kept.all(at: now) }
+    }
+
+    /// Keeps what another server, or an earlier run of this one, had of a room that has ended.
+    func keep(_ kept: KeptRoom, of room: String, hostsLife: Duration = Hosts.keep, at now: Instant) {
+        state.withLock { state in
+            if state.rooms[room] == nil { state.kept.keep(kept, of: room, for: nil, hostsLife: hostsLife, at: now) }
         }
     }
 

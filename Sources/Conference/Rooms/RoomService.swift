@@ -3,6 +3,7 @@ import FoundationEssentials
 import Mixing
 import Recording
 import RoomMedia
+import Synchronization
 import Threads
 
 /// Creates, changes and ends rooms. Every change sends its events to the members and updates the media.
@@ -19,12 +20,17 @@ final class RoomService: Sendable {
     private let hls: HLSControl
     private let log: RoomLog
     let watch = RoomWatch()
+    /// Whether a call of two gets the common picture, since the server is busy.
+    private let isSparing = Atomic<Bool>(false)
+    /// nil: nothing outlives the server.
+    private let file: RoomsFile?
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
         statistics: ServerStatistics,
-        recordings: RecordingControl, hls: HLSControl, events: EventBus, log: RoomLog
+        recordings: RecordingControl, hls: HLSControl, events: EventBus, log: RoomLog, file: RoomsFile?
     ) {
+        self.file = file
         self.configuration = configuration
         self.events = events
         self.media = media
@@ -52,11 +58,16 @@ final class RoomService: Sendable {
         if media.overload.refusesRooms { throw .overloaded }
         guard Names.isRoom(id) else { throw .badRequest("a room's id is \(Names.roomRule)") }
         var settings = configuration.rooms.settings
-        if let preset = configuration.rooms.presets.change(for: id) { try settings.apply(preset) }
+        let preset = configuration.rooms.presets.change(for: id)
+        if let preset { try settings.apply(preset) }
         try settings.apply(change)
-        return try registry.room(id, for: client) {
+        return try registry.room(id, for: client) { kept in
             var room = Room(id: id, settings: settings, createdAt: Date(), at: MonotonicClock.now())
             room.keepsSeats = configuration.seatSecrets != nil
+            room.hostAbsence = configuration.rooms.hostAbsence
+            if let kept { room.take(kept) }
+            if let key = change.hostKey ?? preset?.hostKey { room.give(HostKey(key)) }
+            file?.changed()
             let engine = makeEngine(of: room)
             events.publish(.roomStarted(room.meeting), room: id)
             return HostedRoom(
@@ -87,14 +98,20 @@ final class RoomService: Sendable {
         if let preset = configuration.rooms.presets.change(for: id) { try base.apply(preset) }
         let settings = try state.settings.settings(on: base) { layouts[$0] != nil }
         let worth = state.worth(settings, isReserved: configuration.rooms.create == .api, at: date)
-        if worth == .nothing { return false }
         let now = MonotonicClock.now()
-        let made = try registry.room(id, for: .administrator) {
+        if worth == .nothing {
+            // What is left of a room that has ended was written then.
+            let age = Duration.seconds(max(0, date.timeIntervalSince(state.savedAt)))
+            registry.keep(KeptRoom(state), of: id, hostsLife: max(.zero, Hosts.keep - age), at: now)
+            return false
+        }
+        let made = try registry.room(id, for: .administrator) { _ in
             var known = state
             if worth == .settings { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
             // Moderators are expected in any case: else a stranger would become the moderator of a waiting room.
-            let room = Room(
+            var room = Room(
                 known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
+            room.hostAbsence = configuration.rooms.hostAbsence
             events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
                 RoomSlot(known, room: room, engine: makeEngine(of: room), worth: worth), client: .administrator,
@@ -109,14 +126,22 @@ final class RoomService: Sendable {
 
     /// Ends a room for everyone in it.
     ///
-    /// - Parameter condition: the room stays if this is false under its lock.
-    func end(_ id: String, reason: LeaveReason, if condition: (RoomSlot) -> Bool = { _ in true }) {
+    /// - Parameters:
+    ///   - isForgotten: whether the next room of its name begins without its hosts.
+    ///   - condition: the room stays if this is false under its lock.
+    func end(
+        _ id: String, reason: LeaveReason, isForgotten: Bool = false, if condition: (RoomSlot) -> Bool = { _ in true }
+    ) {
         guard let room = registry[id] else { return }
         let last = room.end(if: condition) { slot in
             // Before another room of this name can begin.
             tell(slot.endInputs(), of: slot.room)
             tell(slot.feed.ended(slot.room, reason), of: slot.room)
-            registry.remove(room, seats: slot.room.members.map(\.id) + slot.screens.keys)
+            registry.remove(
+                room, seats: slot.room.members.map(\.id) + slot.screens.keys,
+                // A room that has moved takes it along.
+                keeping: reason == .moved || isForgotten ? KeptRoom() : slot.room.kept)
+            file?.changed()
             for screen in slot.screens.values { control.post { screen.ended() } }
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
             for (wait, waiter) in slot.waiters { endWait(wait, id, waiter, .ended(reason)) }
@@ -138,6 +163,38 @@ final class RoomService: Sendable {
         guard let room = registry[id], registry.mayEndDisplaced(room) else { return }
         log.displaced(room: id)
         end(id, reason: .roomEnded)
+    }
+
+    // MARK: - What outlives rooms
+
+    /// Takes over what an earlier run of the server has left.
+    func readFile(at now: Instant, _ date: Date = Date()) {
+        for entry in file?.read() ?? [] where Names.isRoom(entry.room) {
+            let life = entry.until.map { Duration.seconds(min(max($0.timeIntervalSince(date), 0), 1e8)) }
+            registry.keep(entry.kept, of: entry.room, hostsLife: life ?? Hosts.keep, at: now)
+        }
+    }
+
+    /// Writes it for the next run, where it has changed. Called several times a second, on the control thread.
+    func writeFile(at now: Instant, _ date: Date = Date()) {
+        if let file, file.isDue(at: now) { file.write(entries(at: now, date)) }
+    }
+
+    /// Writes it at the end, with the rooms as they are.
+    func closeFile() {
+        guard let file else { return }
+        file.write(entries(at: MonotonicClock.now(), Date()))
+        file.flush()
+    }
+
+    private func entries(at now: Instant, _ date: Date) -> [RoomsFile.Entry] {
+        let open = registry.rooms.compactMap { room in
+            room.read(\.room.kept).flatMap { $0.isEmpty ? nil : RoomsFile.Entry(room: room.id, $0, until: nil) }
+        }
+        return open
+            + registry.allKept(at: now).map { kept in
+                RoomsFile.Entry(room: kept.id, kept.room, until: date + kept.hostsLife.inSeconds)
+            }
     }
 
     // MARK: - Changing
@@ -168,6 +225,7 @@ final class RoomService: Sendable {
         try room.change { slot throws(ConferenceError) in
             slot.room.layoutsWithPresentingRules = layouts.namesWithPresentingRules
             let old = slot.room
+            slot.room.isSparing = isSparing.load(ordering: .relaxed)
             let result = try body(&slot)
             if slot.room.settings.admit == .anyone, !slot.room.waiting.isEmpty {
                 // Those who were removed wait for a moderator in every room.
@@ -228,6 +286,7 @@ final class RoomService: Sendable {
     }
 
     private func publish(_ slot: inout RoomSlot, since old: Room) {
+        if old.kept != slot.room.kept { file?.changed() }
         let isSameMembers = old.members == slot.room.members
         if !isSameMembers { announce(&slot) }
         if old.hasPeople != slot.room.hasPeople {
@@ -241,10 +300,17 @@ final class RoomService: Sendable {
         tell(happenings, of: slot.room, isPrivate: old.settings.isPrivate)
         announceWaiting(slot, since: old)
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
-            if was.role != member.role { notify(slot, member.id, .role(member.role)) }
+            if was.role != member.role || member.hostKey != nil && was.hostKey != member.hostKey {
+                notify(slot, member.id, .role(member.role, hostKey: member.hostKey?.text))
+            }
             if was.maySendMessages != member.maySendMessages {
                 media.peers.run(member.id) { [id = member.id, maySendMessages = member.maySendMessages] host, _ in
                     host.setMaySendMessages(id, maySendMessages)
+                }
+            }
+            if was.claims != member.claims {
+                media.peers.run(member.id) { [id = member.id, claims = member.claims] host, _ in
+                    host.setClaims(id, claims)
                 }
             }
         }
@@ -278,12 +344,13 @@ final class RoomService: Sendable {
     private func announceLayouts(_ slot: RoomSlot, since old: Room) {
         let (before, now) = (old.pictures, slot.room.pictures)
         let earlier = Dictionary(old.members.map { ($0.id, before.shown(before.view(of: $0))) }) { first, _ in first }
+        let chooser = slot.room.layoutChooser(since: old)
         var events: [ViewID: SharedEvent] = [:]
         for member in slot.room.members {
             let view = now.view(of: member)
             let shown = now.shown(view)
             guard let was = earlier[member.id], was != shown, let listener = slot.listeners[member.id] else { continue }
-            let event = events[view] ?? SharedEvent(.layout(shown))
+            let event = events[view] ?? SharedEvent(.layout(shown, by: shown.scope == .room ? chooser : nil))
             events[view] = event
             put(event, in: listener.mailbox)
         }
@@ -351,6 +418,16 @@ final class RoomService: Sendable {
         for view in change.views.values { try checkLayout(view?.layout) }
     }
 
+    /// Follows the server's load: at the level that takes the top rung away a call of two gets one picture for both, and
+    /// keeps it until the load is over, so that it does not change back and forth.
+    func follow(_ level: OverloadState.Level) {
+        let wanted = level >= .noTopRung || level > .none && isSparing.load(ordering: .relaxed)
+        guard isSparing.exchange(wanted, ordering: .relaxed) != wanted else { return }
+        for room in registry.rooms where room.read({ $0.room.members.count(where: \.isShown) == 2 }) == true {
+            _ = try? change(room) { _ throws(ConferenceError) in }
+        }
+    }
+
     /// Updates the rooms that use one of these layouts.
     func relayout(_ names: Set<String>) {
         for room in registry.rooms where room.read({ $0.room.uses(names) }) == true {
@@ -400,6 +477,16 @@ final class RoomService: Sendable {
                 if let listener = slot.listeners[id] { put(shared, in: listener.mailbox) }
             }
             updateLimits(&slot)
+        }
+    }
+
+    /// What a participant says to send and the server does not get.
+    func missing(_ kinds: MediaKinds, of participant: String) {
+        // Mostly nothing is, at the first report of each connection, and nothing changes.
+        let known = registry.room(of: participant)?.read { $0.room.member(participant)?.notReceived } ?? nil
+        guard known != nil, known != kinds else { return }
+        _ = try? changeRoom(of: participant) { slot throws(ConferenceError) in
+            slot.room.setMissing(kinds, of: participant)
         }
     }
 

@@ -27,6 +27,8 @@ extension RoomSlot {
         let members = room.members.filter { $0.isNative && !$0.isInput }.map { RoomState.Seat($0) }
         state.seats = (room.absent.seats + members).sorted { $0.order < $1.order }
         state.gone = room.absent.gone
+        state.hosts = RoomState.HostKeys(room.hosts)
+        state.links = room.links.all.map { RoomState.Link($0) }
         state.chat = history.messages.map { RoomState.Message($0) }
         state.recordings = pending.recordings + running.map { RoomState.Recording($0) }
         state.streams = pending.streams + streams.running.map { RoomState.Stream($0.request) }
@@ -45,7 +47,9 @@ extension RoomSlot {
 
 extension Room {
     fileprivate func differsInState(from old: Room) -> Bool {
-        if settings != old.settings || meetingID != old.meetingID || absent != old.absent { return true }
+        if settings != old.settings || kept != old.kept || meetingID != old.meetingID || absent != old.absent {
+            return true
+        }
         if recordings.map(\.id) != old.recordings.map(\.id) || recordings.map(\.state) != old.recordings.map(\.state) {
             return true
         }
@@ -61,6 +65,9 @@ extension RoomState.Settings {
         (width, height, framesPerSecond) = (settings.width, settings.height, settings.framesPerSecond)
         (locked, layoutLocked, admit) = (settings.locked, settings.layoutLocked, settings.admit.rawValue)
         pin = settings.pin?.text
+        let policy = settings.policy
+        (muteOnEntry, share) = (policy.muteOnEntry, policy.share.rawValue)
+        (chat, unmute) = (policy.chat.rawValue, policy.unmute.rawValue)
         (maxParticipants, maxViewers, hls) = (settings.maxParticipants, settings.maxViewers, settings.hls)
         views = settings.views.mapValues { RoomState.View($0) }
     }
@@ -80,6 +87,12 @@ extension RoomState.Settings {
         change.admit = admit.flatMap { Admission(rawValue: $0) }
         if admit != nil, change.admit == nil { throw .badRequest("admit") }
         change.pin = pin ?? ""
+        func permission(_ name: String?) -> RoomPolicy.Permission? {
+            // What this server does not know is kept to the fewest.
+            name.map { RoomPolicy.Permission(rawValue: $0) ?? .presenters }
+        }
+        (change.muteOnEntry, change.share) = (muteOnEntry, permission(share))
+        (change.chat, change.unmute) = (permission(chat), permission(unmute))
         (change.maxParticipants, change.maxViewers) = (maxParticipants, maxViewers)
         var base = base
         if let views {
@@ -125,7 +138,8 @@ extension RoomState.Seat {
     fileprivate var info: ParticipantInfo {
         ParticipantInfo(
             id: id, name: name, role: role, audio: audio && !audioMuted && role != .viewer,
-            video: video && !videoMuted && role != .viewer, hand: hand, speaking: false, presenting: false,
+            video: video && !videoMuted && role != .viewer, hand: hand, handOrder: hand ? handOrder ?? 0 : nil,
+            speaking: false, presenting: false,
             audioMuted: audioMuted, videoMuted: videoMuted, pinned: pinOrder != nil, volume: volume,
             unrecordedBy: unrecordedBy.compactMap { RecordingRefusal(rawValue: $0) }.sorted())
     }

@@ -172,6 +172,7 @@ struct RoomSlot {
         }
         return RoomInfo(
             id: room.id, settings: room.settings, participants: room.infos, waiting: room.waiting.people.count,
+            hasHostKey: !room.hosts.isEmpty,
             tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
             views: views, recordings: running.map(\.info.withoutTracks),
@@ -180,7 +181,7 @@ struct RoomSlot {
 
     private var views: [ViewInfo] {
         let pictures = room.pictures
-        let used = room.members.filter { !$0.isInput }.map { pictures.view(of: $0) }
+        let used = room.members.filter { !$0.isInput }.map { pictures.view(of: $0).withEveryone }
         let named = room.settings.viewNames.map { ViewID($0) }
         let own = Set(used).subtracting(named).sorted {
             ($0.name, $0.choice?.layout ?? "", $0.choice?.pins.joined() ?? "")
@@ -211,11 +212,14 @@ struct RoomSlot {
             let shown = pictures.shown(view)
             // Others' tiles are all that who has a picture alone may want (`self` of layouts).
             let isOwn = view != .main && takers[view]?.count == 1
+            var its = layout(shown.name)
+            if view.viewer != nil { its?.showsSelf = false }
             scene.views[view] = Scene.View(
-                layout: layout(shown.name), pins: shown.pins.isEmpty ? nil : shown.pins,
+                layout: its, pins: shown.pins.isEmpty ? nil : shown.pins,
                 format: room.settings.format(ofView: view.name), names: room.settings.views[view.name]?.names,
                 isUsed: used.contains(view))
-            scene.views[view]?.viewer = isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil
+            scene.views[view]?.viewer =
+                view.viewer ?? (isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil)
         }
         for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
         for (rank, id) in room.loudest.enumerated() { scene.loudnessRanks[id] = rank }
@@ -224,7 +228,7 @@ struct RoomSlot {
         for member in room.members {
             var person = Scene.Person(
                 id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
-                sendsAudio: member.sendsAudio, isMuted: !member.speaksAloud, hand: member.hand,
+                sendsAudio: member.sendsAudio, isMuted: !member.isHeard, hand: member.hand,
                 isSpeaking: member.isSpeaking,
                 isPresenting: member.isPresenting && !member.sendsScreenBeside, isPinned: member.isPinned,
                 joinOrder: member.joinOrder,

@@ -93,8 +93,10 @@ final class SeatService: Sendable {
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
+        let request = try slot.room.admitted(request, at: Date())
         let remembered = slot.room.absent.seat(id)
         let member = try slot.room.join(request, id: id, secret: joined.resumeSecret, at: MonotonicClock.now())
+        try slot.room.useLink(of: request, by: id)
         var joined = joined
         joined.role = member.role
         joined.avatar = remembered?.avatar
@@ -306,7 +308,7 @@ final class SeatService: Sendable {
                     registry.noteRemoval(
                         of: id, from: slot.room.id, slot.room.meetingID, at: MonotonicClock.now())
                 }
-                return slot.room.leave(id, at: MonotonicClock.now()) ? slot.room.id : nil
+                return slot.room.leave(id, reason, at: MonotonicClock.now()) ? slot.room.id : nil
             } ?? nil
         guard let room else { return }
         log.left(id, room: room, reason)
@@ -336,10 +338,13 @@ final class SeatService: Sendable {
     }
 
     /// Throws unless the participant may get this view now. `main`, and views that are in use, cost nothing and are
-    /// always allowed.
+    /// always allowed. A phone held upright gets the upright view on a busy server too, with fewer frames
+    /// (`OverloadState.leavesOut`): in the picture for all it would see stamps.
     func allowView(_ view: ViewID, _ id: String, besides used: Set<ViewID>) throws(ConferenceError) {
-        if view == .main || used.contains(view) { return }
-        if media.overload.level > .none {
+        let view = view.withEveryone
+        if view == .main || used.contains(where: { $0.withEveryone == view }) { return }
+        let level = media.overload.level
+        if level > .none, view != ViewID(ViewSettings.portrait) || level == .noNewRooms {
             registry.count(.overload)
             throw .overloaded
         }
@@ -384,13 +389,14 @@ final class SeatService: Sendable {
 
     /// Ends expired seats, peers that did not connect in time, and rooms that were empty for too long.
     func expire(at now: Instant) {
-        var (expired, abandoned): ([String], [String]) = ([], [])
+        var (expired, abandoned, unhosted): ([String], [String], [HostedRoom]) = ([], [], [])
         for room in registry.rooms {
             let isOver = room.read { slot in
                 expired +=
                     slot.room.expired(at: now, withoutMedia: configuration.limits.seatWithoutMedia)
                     + slot.room.expiredScreenPeers(at: now)
                 if isAbandoned(slot, at: now) { abandoned.append(room.id) }
+                if slot.room.hostsAreDue(at: now) { unhosted.append(room) }
                 return slot.remembersMeeting && isEmpty(slot, at: now)
             }
             // Rooms of the API stay without anyone; who comes next is of another meeting.
@@ -401,6 +407,9 @@ final class SeatService: Sendable {
             }
         }
         endExpecting(at: now)
+        for room in unhosted {
+            _ = try? rooms.change(room) { slot throws(ConferenceError) in slot.room.endAwaitingHosts(at: now) }
+        }
         for id in expired { leave(id, .timeout) }
         for id in abandoned { rooms.end(id, reason: .roomEnded) { isAbandoned($0, at: now) } }
         for id in registry.unconnected(at: now) { endUnconnected(id) }
@@ -411,7 +420,7 @@ final class SeatService: Sendable {
     private func endExpecting(at now: Instant) {
         for room in registry.rooms where room.read({ $0.room.absent.expectedUntil.map { $0 <= now } }) == true {
             _ = try? rooms.change(room) { slot throws(ConferenceError) in
-                rooms.tell(slot.feed.missed(slot.room.endExpecting()), of: slot.room)
+                rooms.tell(slot.feed.missed(slot.room.endExpecting(at: now)), of: slot.room)
                 if !slot.room.hasPeople { slot.pending = PendingOutputs() }
             }
         }

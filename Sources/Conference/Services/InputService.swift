@@ -71,6 +71,8 @@ final class InputService: Sendable {
         let (room, id, participant) = (slot.room.id, RandomToken.make(12), place.id)
         let request = JoinRequest(room: room, name: name, kind: .input)
         _ = try slot.room.join(request, id: participant, secret: RandomToken.make(32), at: MonotonicClock.now())
+        // What the source has is known once it is open.
+        try slot.room.setState(participant, audio: false, video: false, hand: nil)
         let sink = Confined<any InputSink>(slot.engine.addInput(participant))
         let pulled = PulledInput(
             PulledInput.Request(address: address, loops: wish.loops, retryFor: configuration.retryFor), opener: opener,
@@ -114,6 +116,8 @@ final class InputService: Sendable {
             guard let input = slot.inputs.first(where: { $0.id == id }), slot.room.member(input.participant) != nil
             else { return nil }
             slot.room.media(input.participant, isConnected: status.phase == .live, at: MonotonicClock.now())
+            try slot.room.setState(
+                input.participant, audio: status.hasAudio, video: status.hasVideo, hand: nil)
             var info = input.info
             info.take(status)
             rooms.tell([ServerEvent.Happening(info)], of: slot.room)

@@ -18,7 +18,11 @@ final class LayoutService: Sendable {
     }
 
     var all: [LayoutInfo] {
-        library.all.map { LayoutInfo(name: $0.name, description: $0.description, example: Self.example(of: $0)) }
+        library.all.map {
+            LayoutInfo(
+                name: $0.name, description: $0.description, descriptions: $0.descriptions,
+                example: Self.example(of: $0))
+        }
     }
 
     private static func example(of layout: Layout) -> [LayoutInfo.Frame] {

@@ -39,6 +39,7 @@ final class MediaEvents: Sendable {
             link: { [self] id, link in
                 control.post(.link(id)) { [self] in rooms?.notify(id, .link(link)) }
             },
+            missing: { [self] id, kinds in control.post { [self] in rooms?.missing(kinds, of: id) } },
             chat: { [self] room, message in
                 // Looks at the bytes on the loop, and posts what is chat to the control thread.
                 chat?.received(message, in: room)

@@ -53,6 +53,11 @@ final class ModerationService: Sendable {
                 try slot.room.require(.setPIN, id)
                 allowed.pin = pin
             }
+            if change.changesPolicy {
+                try slot.room.require(.setPolicy, id)
+                (allowed.muteOnEntry, allowed.share) = (change.muteOnEntry, change.share)
+                (allowed.chat, allowed.unmute) = (change.chat, change.unmute)
+            }
             try slot.room.change(allowed)
         }
     }

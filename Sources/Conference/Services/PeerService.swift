@@ -53,6 +53,7 @@ final class PeerService: Sendable {
         var limits: SenderLimits?
         var directions: Directions
         var maySendMessages: Bool
+        var claims: MediaKinds
         var life: SeatLife
         /// Whether this request counted the seat as half open.
         var beginsToConnect = false
@@ -85,12 +86,13 @@ final class PeerService: Sendable {
                 media: slot.listeners[id]?.media ?? MediaPreferences(), chatChannel: slot.listeners[id]?.chatChannel,
                 limits: slot.limits[id],
                 directions: member.kind == .viewer ? .viewer : .participant,
-                maySendMessages: member.maySendMessages, life: seat.life)
+                maySendMessages: member.maySendMessages, claims: member.claims, life: seat.life)
             var isConnected = member.isConnected
             if seat.screenOf != nil {
                 guard let peer = member.screenPeer, peer.id == id else { throw .participantNotFound(id) }
                 isConnected = peer.hasBegun && peer.lostAt == nil
                 (plan.intake, plan.directions, plan.maySendMessages) = (intake.ofScreenPeer, .screen, false)
+                plan.claims = []
                 plan.limits = slot.limits[owner].map { SenderLimits(camera: $0.screen) }
             }
             if connects, !isConnected { plan.beginsToConnect = try registry.beginHalfOpen(id, at: now) }
@@ -143,7 +145,7 @@ final class PeerService: Sendable {
             engine: plan.engine,
             intake: plan.intake,
             opensChannels: plan.media.opensChannels, chatChannel: plan.chatChannel,
-            maySendMessages: plan.maySendMessages,
+            maySendMessages: plan.maySendMessages, claims: plan.claims,
             loopBudget: LoopBudget(share: configuration.limits.loopShare, at: now))
         host.add(seat, at: now)
         if let limits = plan.limits { host.setReceiveLimits(limits, of: id, at: now) }

@@ -12,23 +12,28 @@ final class RecordingService: Sendable {
     /// The longest text of a mark in bytes.
     static let longestMark = 200
 
+    /// The longest title in bytes.
+    static let longestTitle = 200
+
     let control: RecordingControl
+    private let thumbnails = ThumbnailQueue()
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
     private let thread: ControlThread
+    private let overload: OverloadState
     private let statistics: ServerStatistics
     private let logger: Logger
     let log: RoomLog
 
     init(
         _ configuration: ConferenceConfiguration, control: RecordingControl, rooms: RoomService, thread: ControlThread,
-        statistics: ServerStatistics,
-        logger: Logger, log: RoomLog
+        overload: OverloadState, statistics: ServerStatistics, logger: Logger, log: RoomLog
     ) {
         self.configuration = configuration
         self.control = control
         self.rooms = rooms
         self.thread = thread
+        self.overload = overload
         self.statistics = statistics
         self.logger = logger
         self.log = log
@@ -88,9 +93,10 @@ final class RecordingService: Sendable {
                 slot.running.append(recording)
                 // The view is in use before the recording takes it.
                 _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
+                // The names come before the media of those who have them.
+                recording.follow(slot.room, since: nil)
                 // A pre-roll that it does not take ends or goes on with the publishing of this change.
                 if recording.attach(to: slot.engine, taking: slot.preRoll) { slot.preRoll = nil }
-                recording.follow(slot.room, since: nil)
                 slot.room.recordings.append(recording.info.withoutTracks)
                 slot.recordings.add(recording.id, startedBy: participant)
                 return recording.info
@@ -153,7 +159,7 @@ final class RecordingService: Sendable {
                 framesPerSecond: Double(top.framesPerSecond),
                 audio: configuration.recording.audio == .aac ? .aac : .opus,
                 limits: limits, content: content, disk: control.disk, reserve: control.reserve,
-                memory: control.memory,
+                memory: control.memory, labels: RecordingLabels(room: room, began: entry.beganAt),
                 onKeyframeNeeded: { [weak self] in self?.control.alive[id]?.requestKeyframe() },
                 onParts: { [weak self] in self?.control.alive[id]?.note($0) },
                 onTracks: { [weak self] in self?.control.alive[id]?.note($0) },
@@ -161,7 +167,8 @@ final class RecordingService: Sendable {
                     self?.thread.post { [weak self] in self?.recordingEnded(id, error) }
                 })
             return RoomRecording(
-                entry, of: content.audioOnly ? nil : view, content: content, startedBy: participant,
+                entry, of: content.audioOnly ? nil : view, framesPerSecond: top.framesPerSecond, content: content,
+                startedBy: participant,
                 recorder: recorder, catalogue: catalogue, control: control)
         } catch {
             catalogue.remove(id)
@@ -238,6 +245,7 @@ final class RecordingService: Sendable {
         }
         for recording in control.alive.values {
             recording.noteLosses()
+            recording.noteOverload(overload.level >= .halfRate, at: now)
             endIfDeserted(recording, at: now)
         }
     }
@@ -319,6 +327,50 @@ final class RecordingService: Sendable {
                 throw .atCapacity(
                     "The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
             }
+        }
+    }
+
+    /// Gives a complete recording a title; nil takes it away.
+    func rename(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+        let title = title?.trimmingWhitespace()
+        let isPlain = title.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } } ?? true
+        guard isPlain, title.map({ $0.utf8.count <= Self.longestTitle }) ?? true else {
+            throw .badRequest("title: at most \(Self.longestTitle) bytes of text on one line")
+        }
+        guard let catalogue = control.catalogue, catalogue.entry(id) != nil else { throw .recordingNotFound(id) }
+        guard !control.busy.contains(id) else {
+            throw .conflict(
+                "Recording “\(id)” is being written: stop it first, or try again when its file is complete.")
+        }
+        let stored = await control.onDisk {
+            Result { () throws(RecordingError) in
+                try catalogue.setTitle(title.flatMap { $0.isEmpty ? nil : $0 }, of: id)
+            }
+        } late: { _ in
+        }
+        guard let stored else {
+            throw .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+        }
+        do throws(RecordingError) {
+            guard let entry = try stored.get() else { throw .unknown(id: id) }
+            return RecordingInfo(entry)
+        } catch .unknown {
+            throw .recordingNotFound(id)
+        } catch {
+            throw .recordingFailed(error.publicDescription)
+        }
+    }
+
+    /// The path of a complete recording's small picture, which is made where there is none; not for clients.
+    func thumbnailPath(of id: String) async throws(ConferenceError) -> String {
+        guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
+        if entry.audioOnly == true || control.busy.contains(id) { throw .recordingNotFound(id) }
+        switch await thumbnails.make(of: entry, in: catalogue) {
+        case .success(let path): return path
+        case .failure(let error):
+            logger.info("no thumbnail: \(error)", metadata: ["recording": "\(id)"])
+            throw .recordingNotFound(id)
+        case nil: throw .atCapacity("Too many thumbnails are being made: try again later.", retryAfter: .seconds(2))
         }
     }
 

@@ -1,4 +1,5 @@
 import Basics
+import FoundationEssentials
 import Threads
 
 /// The waiting rooms (`RoomSettings.admit`): clients that wait without a seat, and the decisions about them.
@@ -23,7 +24,8 @@ final class WaitingService: Sendable {
                 do throws(ConferenceError) {
                     let begun: Void? = try rooms.change(room) { slot throws(ConferenceError) in
                         slot.waiters[id] = RoomSlot.Waiter(client: request.client, decided: decided)
-                        switch try slot.room.wait(request, id: id, at: MonotonicClock.now()) {
+                        let admitted = try slot.room.admitted(request, at: Date())
+                        switch try slot.room.wait(admitted, id: id, at: MonotonicClock.now()) {
                         case .waits(let displaced): rooms.endWaits([displaced].compactMap { $0 }, .timeout, &slot)
                         case .mayJoin: rooms.endWaits([id], .admitted, &slot)
                         }

@@ -19,8 +19,17 @@ extension RouteTable {
                     failures: [400, 401, 403])
             ) { asked in
                 let seat = try conference.seat(of: try asked.seatClaim(), in: try asked.room())
-                let expires = Int(Date().timeIntervalSince1970) + RecordingLinks.meetingLife
-                return .json(.array(try seat.recordings().map { $0.json(links, expires: expires) }))
+                let now = Int(Date().timeIntervalSince1970)
+                let (own, recordings) = (seat.ownRecordings(), try seat.recordings())
+                return .json(
+                    .array(
+                        recordings.map { recording in
+                            let json = recording.json(links, expires: now + RecordingLinks.meetingLife)
+                            guard own.contains(recording.id) else { return json }
+                            let expires = now + RecordingLinks.keyLife
+                            return json.with("key", .string(links.key(of: recording.id, expires: expires))).with(
+                                "keyExpiresAt", .date(Date(timeIntervalSince1970: TimeInterval(expires))))
+                        }))
             })
     }
 }

@@ -32,6 +32,11 @@ enum OpenAPI {
                         "description":
                             "auth.adminToken; without one, requests from loopback as localhost or 127.0.0.1, not through a proxy.",
                     ],
+                    "recordingKey": [
+                        "type": "http", "scheme": "bearer",
+                        "description":
+                            "`key` of a recording in GET /api/rooms/{room}/recordings, for the hosts of its meeting: reads, renames, shares and removes this one, for 90 days.",
+                    ],
                     "roomToken": [
                         "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
                         "description":
@@ -65,8 +70,12 @@ enum OpenAPI {
         }
         var failures = description.failures
         if route.access != .everyone { failures += [429] }
+        // A name that cannot be a room's.
+        if route.path.hasPrefix("/api/rooms/{room}") || route.path.hasPrefix("/hls/{room}") { failures += [400] }
         switch route.access {
-        case .admin, .seat, .recordings, .recordingFile, .reader, .insider, .guest: failures += [401, 403]
+        case .admin, .seat, .host, .recordings, .recordingFile, .recordingKeeper, .reader, .insider,
+            .guest:
+            failures += [401, 403]
         case .endpoint: failures += [403]
         case .everyone: break
         }
@@ -87,9 +96,11 @@ enum OpenAPI {
             operation["requestBody"] = ["required": true, "content": .object([body.type: ["schema": body.schema]])]
         }
         switch route.access {
-        case .admin, .seat: operation["security"] = [["adminToken": []]]
+        case .admin, .seat, .host: operation["security"] = [["adminToken": []]]
         case .reader, .insider, .guest: operation["security"] = [[:], ["adminToken": []], ["roomToken": []]]
-        case .recordings, .recordingFile: operation["security"] = [[:], ["adminToken": []]]
+        case .recordings, .recordingFile:
+            operation["security"] = [[:], ["adminToken": []], ["recordingKey": []]]
+        case .recordingKeeper: operation["security"] = [["adminToken": []], ["recordingKey": []]]
         case .everyone, .endpoint: break
         }
         return .object(operation)
@@ -118,11 +129,14 @@ enum OpenAPI {
         case 422: "Well-formed but invalid; the message lists the faults."
         case 428: "If-Match is missing."
         case 429: "Too fast."
-        case 503: "Draining, full or overloaded; Retry-After has the time to wait."
+        case 503: "Draining, full, overloaded, or a stream without media yet; Retry-After has the time to wait."
         default: "Refused."
         }
     }
 
+    /// Who may do something: everybody in the room, or presenters and moderators.
+    private static let permissions = Schema.choice(RoomPolicy.Permission.allCases.map(\.rawValue))
+    private static let guestRoles = Schema.choice(GuestLink.roles.map(\.rawValue))
     private static let admissions = Schema.choice(Admission.allCases.map(\.rawValue))
     private static let roles = Schema.choice(Role.allCases.map(\.rawValue))
 
@@ -133,7 +147,7 @@ enum OpenAPI {
                     ["code": Schema.choice(ErrorCode.allCases.map(\.rawValue)), "message": Schema.string],
                     required: ["code", "message"])
             ], required: ["error"]),
-        "Event": EventDescription.schema, "Meeting": EventDescription.meeting,
+        "Event": EventDescription.schema, "Meeting": EventDescription.meeting, "Webhook": Webhooks.Report.schema,
         "RoomSummary": Schema.object(
             [
                 "id": Schema.string, "participants": Schema.integer, "layout": Schema.string,
@@ -147,6 +161,11 @@ enum OpenAPI {
                 "framesPerSecond": Schema.integer, "locked": Schema.boolean, "layoutLocked": Schema.boolean,
                 "admit": admissions,
                 "pin": ["type": "boolean", "description": "Whether the room asks for a PIN."],
+                "hostKey": [
+                    "type": "boolean",
+                    "description": "Whether there are keys of hosts, whose holders moderate the room.",
+                ],
+                "muteOnEntry": Schema.boolean, "share": permissions, "chat": permissions, "unmute": permissions,
                 "maxParticipants": Schema.integer, "maxViewers": Schema.integer, "hls": Schema.boolean,
                 "people": ["type": "integer", "description": "The number of participants and viewers."],
                 "waiting": ["type": "integer", "description": "The number of those who wait to be let in."],
@@ -202,6 +221,16 @@ enum OpenAPI {
             "framesPerSecond": Schema.integer(RoomSettings.allowed.framesPerSecond), "locked": Schema.boolean,
             "layoutLocked": Schema.boolean, "admit": admissions,
             "pin": ["type": "string", "description": .string("\(RoomPIN.rule); empty: none. No answer has it.")],
+            "hostKey": [
+                "type": "string",
+                "description": .string(
+                    "\(HostKey.rule): who joins with it is the host, and nobody else by being first; empty: as before. No answer has it."
+                ),
+            ],
+            "muteOnEntry": [
+                "type": "boolean", "description": "Whether new participants come in with the audio off.",
+            ],
+            "share": permissions, "chat": permissions, "unmute": permissions,
             "maxParticipants": Schema.integer(RoomSettings.allowed.maxParticipants),
             "maxViewers": Schema.integer(RoomSettings.allowed.maxViewers),
             "hls": [
@@ -214,17 +243,43 @@ enum OpenAPI {
                 "additionalProperties": Schema.orNull(Schema.ref("ViewSettings")),
             ],
         ]),
+        "GuestLink": Schema.object(
+            [
+                "id": Schema.string, "role": guestRoles, "expiresAt": Schema.date,
+                "uses": ["type": "integer", "description": "The most guests; missing: any number."],
+                "used": ["type": "integer", "description": "The guests so far."],
+                "url": [
+                    "type": "string",
+                    "description":
+                        "The link; missing in mode open once the server has been started again, which keeps a digest only.",
+                ],
+            ], required: ["id", "role", "expiresAt", "used"]),
+        "GuestLinkWish": Schema.object([
+            "role": guestRoles,
+            "expiresIn": [
+                "type": "number", "description": .string("Seconds, 60 to \(Int(GuestLink.longest)); 86400 without."),
+            ], "uses": Schema.integer(GuestLink.allowedUses),
+        ]),
         "Participant": Schema.object(
             [
                 "id": Schema.string, "name": Schema.string, "role": roles, "audio": Schema.boolean,
                 "video": Schema.boolean,
-                "hand": Schema.boolean, "speaking": Schema.boolean, "presenting": Schema.boolean,
+                "hand": Schema.boolean,
+                "handOrder": [
+                    "type": "integer",
+                    "description": "Ascending in the order in which hands were raised; missing without.",
+                ], "speaking": Schema.boolean, "presenting": Schema.boolean,
                 "audioMuted": Schema.boolean,
                 "videoMuted": Schema.boolean, "pinned": Schema.boolean, "volume": Schema.number,
                 "recorded": Schema.boolean,
                 "unrecordedBy": Schema.list(of: Schema.choice(RecordingRefusal.allCases.map(\.rawValue))),
                 "input": [
                     "type": "boolean", "description": "True for a source that the server pulls; missing for people.",
+                ],
+                "missing": [
+                    "type": "array", "items": Schema.choice(["audio", "video"]),
+                    "description":
+                        "What the participant says to send and the server has not received for four seconds; missing where nothing is.",
                 ],
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
         "Input": Schema.object(
@@ -351,6 +406,7 @@ enum OpenAPI {
                 ],
                 "seriesPart": ["type": "integer", "description": "The number in the series, from 2 on."],
                 "preRoll": ["type": "number", "description": "The seconds before startedAt that it has too."],
+                "title": ["type": "string", "description": "What somebody called it."],
                 "repaired": [
                     "type": "boolean", "description": "A crash left the recording open, and the next start closed it.",
                 ],
@@ -359,7 +415,19 @@ enum OpenAPI {
                 "tracks": Schema.list(of: Schema.ref("RecordingTrack")),
                 "error": ["type": "string", "description": "Why the recording failed, or ended early."],
                 "dropped": Schema.object(
-                    ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]),
+                    ["video": Schema.integer, "audio": Schema.integer], required: ["video", "audio"]
+                ).with(
+                    "description", "Frames, and blocks of audio, that a slow disk lost."),
+                "frames": Schema.object(
+                    [
+                        "perSecond": Schema.number.with(
+                            "description",
+                            "The mean of the complete file; a picture that does not change has fewer."),
+                        "wanted": Schema.number.with("description", "What the view has where there is time for it."),
+                        "overloadedSeconds": Schema.number.with(
+                            "description",
+                            "Seconds in which the server was overloaded: half of the frames, or fewer."),
+                    ], required: ["wanted", "overloadedSeconds"]),
                 "delivery": Schema.ref("Delivery"),
             ], required: ["id", "file", "state"]),
         "RecordingTrack": Schema.object(
@@ -401,6 +469,11 @@ enum OpenAPI {
                             "The path of the complete file, signed; &part=2 and so on open further parts. Missing while it is recorded.",
                     ],
                     "expiresAt": Schema.date,
+                    "key": Schema.string.with(
+                        "description",
+                        "For the hosts of the meeting, and who started it: a bearer token that reads, renames, shares and removes this recording after the call."
+                    ),
+                    "keyExpiresAt": Schema.date,
                 ]),
             ]
         ],
@@ -408,7 +481,11 @@ enum OpenAPI {
             "mode": Schema.choice(["move", "wait"]).with("description", "Without it that of cluster.drain.mode."),
             "within": Schema.number.with("description", "Seconds; without it those of cluster.drain.within."),
         ]),
-        "RecordingChange": Schema.object(["state": Schema.choice(["recording", "paused"])], required: ["state"]),
+        // One of both.
+        "RecordingChange": Schema.object([
+            "state": Schema.choice(["recording", "paused"]),
+            "title": Schema.string.with("description", "At most 200 bytes on one line; empty: none."),
+        ]),
         "Mark": Schema.object(["text": Schema.string], required: ["text"]),
         "Timeline": Schema.object(
             [
@@ -429,8 +506,13 @@ enum OpenAPI {
         "LinkWish": Schema.object(["seconds": Schema.integer(1...RecordingLinks.maxLife)]),
         "Link": Schema.object(["url": Schema.string, "expiresAt": Schema.date], required: ["url", "expiresAt"]),
         "Layout": Schema.object(
-            ["name": Schema.string, "description": Schema.string, "example": Schema.list(of: Schema.ref("Frame"))],
-            required: ["name", "description"]),
+            [
+                "name": Schema.string, "description": Schema.string,
+                "descriptions": [
+                    "type": "object", "description": "`description` in other languages, by their tags.",
+                    "additionalProperties": Schema.string,
+                ], "example": Schema.list(of: Schema.ref("Frame")),
+            ], required: ["name", "description"]),
         "Frame": Schema.object(
             [
                 "x": ["type": "number", "description": "Of the canvas' width, 0 to 1."],

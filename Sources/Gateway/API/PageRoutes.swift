@@ -3,7 +3,11 @@ import Hummingbird
 /// The web client's pages.
 extension RouteTable {
     mutating func addPages(_ assets: WebAssets, frames: FramePolicy) {
-        for (path, page) in [("/", "index.html"), ("/r/{room}", "index.html"), ("/watch/{room}", "watch.html")] {
+        let pages = [
+            ("/", "index.html"), ("/r/{room}", "index.html"), ("/watch/{room}", "watch.html"),
+            ("/recordings", "library.html"),
+        ]
+        for (path, page) in pages {
             add(
                 Route(.get, path, .everyone, nil) { asked in
                     try assets.answer(page, for: asked, frames: frames)

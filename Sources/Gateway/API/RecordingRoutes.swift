@@ -17,10 +17,12 @@ private let signedLink: [RouteDescription.Parameter] = [
 /// The routes of recordings: start, pause, stop, list, download.
 extension RouteTable {
     /// - Parameters:
+    ///   - policy: says who may pause a recording.
     ///   - downloads: the places of files that are sent at the same time.
     ///   - publicURL: the beginning of links; empty: links begin with the path.
     mutating func addRecordings(
-        _ conference: any ConferenceService, links: RecordingLinks, downloads: Places, publicURL: String
+        _ conference: any ConferenceService, links: RecordingLinks, policy: AccessPolicy, downloads: Places,
+        publicURL: String
     ) {
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
         add(
@@ -75,18 +77,25 @@ extension RouteTable {
             ) { asked in .json(try conference.known(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
-                .patch, "/api/recordings/{id}", .admin,
+                .patch, "/api/recordings/{id}", .recordingKeeper,
                 RouteDescription(
-                    tag: "recordings", summary: "Pauses or resumes a recording",
+                    tag: "recordings",
+                    summary: "Pauses or resumes a recording (administrators), or gives a complete one a title",
                     body: ("application/json", Schema.ref("RecordingChange")), answers: [one],
                     failures: [400, 404, 409]),
                 placement: .node("id")
             ) { asked in
                 let id = asked.parameter("id")
-                switch try await asked.object(keys: ["state"]).text("state") {
-                case "paused": return .json(try conference.pauseRecording(id).json)
-                case "recording": return .json(try conference.resumeRecording(id).json)
-                default: throw APIError.badRequest("state: paused or recording")
+                let body = try await asked.object(keys: ["state", "title"])
+                if let title = try body.text("title"), body.members.count == 1 {
+                    return .json(try await conference.renameRecording(id, to: title).json)
+                }
+                guard policy.isAdmin(asked) else { throw APIError.badRequest("title: the text, or empty for none") }
+                switch try body.text("state") {
+                case "paused" where body.members.count == 1: return .json(try conference.pauseRecording(id).json)
+                case "recording" where body.members.count == 1:
+                    return .json(try conference.resumeRecording(id).json)
+                default: throw APIError.badRequest("state: paused or recording, or title, and not both")
                 }
             })
         add(
@@ -125,7 +134,7 @@ extension RouteTable {
             })
         add(
             Route(
-                .delete, "/api/recordings/{id}", .admin,
+                .delete, "/api/recordings/{id}", .recordingKeeper,
                 RouteDescription(
                     tag: "recordings",
                     summary: "Removes a complete recording with all its files, whether it was delivered or not",
@@ -136,9 +145,10 @@ extension RouteTable {
                 return Response(status: .noContent)
             })
         addTimeline(conference, downloads)
+        addThumbnail(conference, downloads)
         add(
             Route(
-                .post, "/api/recordings/{id}/link", .admin,
+                .post, "/api/recordings/{id}/link", .recordingKeeper,
                 RouteDescription(
                     tag: "recordings", summary: "Makes a link to the MP4 that works without a token until it ends",
                     body: ("application/json", Schema.ref("LinkWish")),
@@ -192,6 +202,23 @@ extension RouteTable {
                     )
                 }
                 return try await FileAnswer.make(path, RecordingFile.mediaType(path), for: asked, downloads)
+            })
+    }
+
+    /// A small picture of a recording, for those who may have its file.
+    private mutating func addThumbnail(_ conference: any ConferenceService, _ downloads: Places) {
+        add(
+            Route(
+                .get, "/api/recordings/{id}/thumbnail", .recordingFile,
+                RouteDescription(
+                    tag: "recordings",
+                    summary: "A small picture of a complete recording, 320 pixels wide; none of audio alone",
+                    parameters: signedLink,
+                    answers: [.file("The picture.", "image/jpeg"), .empty(304, "Unchanged.")], failures: [404, 503]),
+                placement: .node("id")
+            ) { asked in
+                let path = try await conference.thumbnailPath(asked.parameter("id"))
+                return try await FileAnswer.make(path, "image/jpeg", for: asked, downloads)
             })
     }
 

@@ -121,6 +121,7 @@ extension RouteTable {
 extension RoomSettingsChange {
     static let keys = [
         "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
+        "hostKey", "muteOnEntry", "share", "chat", "unmute",
         "maxParticipants", "maxViewers", "hls", "views",
     ]
 
@@ -140,6 +141,11 @@ extension RoomSettingsChange {
         layoutLocked = try body.bool("layoutLocked")
         admit = try body.choice("admit", Admission.self)
         pin = try body.text("pin")
+        hostKey = try body.text("hostKey")
+        muteOnEntry = try body.bool("muteOnEntry")
+        share = try body.choice("share", RoomPolicy.Permission.self)
+        chat = try body.choice("chat", RoomPolicy.Permission.self)
+        unmute = try body.choice("unmute", RoomPolicy.Permission.self)
         maxViewers = try body.integer("maxViewers")
         maxParticipants = try body.integer("maxParticipants")
         hls = try body.bool("hls")

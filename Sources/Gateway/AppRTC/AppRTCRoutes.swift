@@ -63,7 +63,11 @@ extension RouteTable {
     ) {
         let description = RouteDescription(
             tag: "doors", summary: summary, parameters: parameters, body: body,
-            answers: [answer.map { .json("The result; errors too.", $0) } ?? .empty(200, "Done.")])
+            answers: answer.map { [.json("The result; errors too.", $0)] }
+                ?? [
+                    .empty(200, "Done."),
+                    .file(500, "Refused, as AppRTC's servers do: the text says why.", "text/plain"),
+                ])
         add(
             Route(
                 method, path, .endpoint, description, appOrigins: AppRTCEndpoint.appOrigins, placement: placement,

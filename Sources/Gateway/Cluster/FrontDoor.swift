@@ -41,8 +41,8 @@ extension Access {
     /// Whether every node decides alike: by tokens and addresses only, and by nothing of a room.
     var isSameEverywhere: Bool {
         switch self {
-        case .everyone, .endpoint, .reader, .guest, .recordings, .recordingFile, .admin: true
-        case .insider, .seat: false
+        case .everyone, .endpoint, .reader, .guest, .recordings, .recordingFile, .recordingKeeper, .admin: true
+        case .insider, .seat, .host: false
         }
     }
 }

@@ -28,6 +28,9 @@ extension ConferenceConfiguration {
         if settings.cluster.isOn {
             seatSecrets = ClusterTickets(secret: settings.cluster.secret)
             recording.node = settings.cluster.nodeID
+        } else {
+            // The nodes of a cluster have the store.
+            roomsFile = settings.doors.directory + "/rooms.json"
         }
     }
 }

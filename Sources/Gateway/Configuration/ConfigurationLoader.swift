@@ -135,7 +135,7 @@ package struct ConfigurationLoader {
     private func unknown(_ name: String, value: RawSetting?, among known: [String], place: String) -> ConfigurationFault
     {
         let hint = Spelling.nearest(name, among: known) ?? suggestionByLastPart(of: name, among: known)
-        let what = "there is no such key" + (hint.map { "; did you mean \($0)?" } ?? "; the README lists all")
+        let what = "there is no such key" + (hint.map { "; did you mean \($0)?" } ?? "; “tessera settings” lists all")
         return ConfigurationFault(key: name, value: value?.text, what: what, place: place)
     }
 

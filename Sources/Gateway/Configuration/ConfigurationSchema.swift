@@ -104,6 +104,7 @@ enum ConfigurationSchema {
         ConfigurationKey("rooms.create", \.rooms.create, .choice),
         ConfigurationKey("rooms.views", \.rooms.settings.views, .views),
         ConfigurationKey("rooms.presets", \.rooms.presets, .presets, secret: true),
+        ConfigurationKey("rooms.withoutSelf", \.rooms.settings.withoutSelf, .bool),
         ConfigurationKey(
             "rooms.transition", \.rooms.settings.transition, .duration(.zero...(.seconds(2)), "at most 2s")),
         ConfigurationKey(

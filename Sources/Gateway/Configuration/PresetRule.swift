@@ -26,6 +26,7 @@ enum PresetReader {
     /// The members of a preset: those of `PUT /api/rooms/{room}` (a test compares them).
     static let keys = [
         "layout", "onPresent", "width", "height", "framesPerSecond", "locked", "layoutLocked", "admit", "pin",
+        "hostKey", "muteOnEntry", "share", "chat", "unmute",
         "maxParticipants", "maxViewers", "hls", "views",
     ]
 
@@ -75,6 +76,11 @@ enum PresetReader {
             case "layoutLocked": change.layoutLocked = try value(.bool)
             case "admit": change.admit = try value(.choice)
             case "pin": change.pin = try value(.text(RoomPIN.rule))
+            case "hostKey": change.hostKey = try value(.text(HostKey.rule) { HostKey($0) != nil })
+            case "muteOnEntry": change.muteOnEntry = try value(.bool)
+            case "share": change.share = try value(.choice)
+            case "chat": change.chat = try value(.choice)
+            case "unmute": change.unmute = try value(.choice)
             case "maxParticipants": change.maxParticipants = try value(.integer(allowed.maxParticipants))
             case "maxViewers": change.maxViewers = try value(.integer(allowed.maxViewers))
             case "hls": change.hls = try value(.bool)

@@ -108,7 +108,7 @@ struct HLSEndpoint: Sendable {
         headers: [.retryAfter: "1"])
 
     private static let notYet = APIError(
-        .overloaded, "the stream has no media yet: it comes while somebody is in the room",
+        .noMedia, "the stream has no media yet: it comes while somebody is in the room",
         headers: [.retryAfter: "1"])
 
     private func number(_ name: String, _ asked: RouteRequest) throws(APIError) -> Int? {

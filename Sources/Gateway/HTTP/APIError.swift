@@ -70,7 +70,7 @@ extension ErrorCode {
         case .preconditionRequired: HTTPResponse.Status(code: 428, reasonPhrase: "Precondition Required")
         case .tooFast: .tooManyRequests
         case .internalFailure, .recordingFailed, .pictureFailed: .internalServerError
-        case .roomFull, .overloaded, .draining: .serviceUnavailable
+        case .roomFull, .overloaded, .draining, .noMedia: .serviceUnavailable
         }
     }
 }

@@ -17,12 +17,18 @@ enum Access: Sendable, Equatable, CaseIterable {
     case insider
     /// Data that every page needs, independent of its room: as `reader`, and in mode `token` for every guest.
     case guest
-    /// Reading recordings: as `reader` while no token is configured at all, otherwise for administrators only.
+    /// Reading recordings: as `reader` while no token is configured at all, otherwise for administrators only; a single
+    /// one also for who has its key.
     case recordings
     /// A recording's file: as `recordings`, and for the holder of a signed link to it.
     case recordingFile
+    /// Changing one recording that is complete: for administrators, and for the hosts of its meeting, who have its key.
+    case recordingKeeper
     /// What is one participant's own, by the `id` in the path: for administrators, and for who sits there.
     case seat
+    /// What a room's hosts do beside their signalling: for administrators, and for who sits there; the conference looks at
+    /// the role.
+    case host
     /// Changing something.
     case admin
 }
@@ -70,11 +76,17 @@ struct AccessPolicy: Sendable {
             if case .guest = principal { return }
         case .recordings:
             if verifier == nil, adminToken.isEmpty { return }
+            if hasKey(asked) { return }
+        case .recordingKeeper:
+            if hasKey(asked) { return }
         case .recordingFile:
             if verifier == nil, adminToken.isEmpty { return }
+            if hasKey(asked) { return }
             if links.allow(asked.recordingLink, at: Date()) { return }
         case .seat:
             if hasSeat(asked, of: asked.parameter("id")) { return }
+        case .host:
+            if hasSeat(asked) { return }
         case .admin:
             break
         }
@@ -126,7 +138,13 @@ struct AccessPolicy: Sendable {
         guard access == .reader || access == .insider || access == .guest, let verifier, let token = asked.bearer,
             let claims = try? verifier.verify(token)
         else { return .anonymous }
+        if let link = claims.link, conference.isRevoked(guestLink: link, of: claims.room) { return .anonymous }
         return .guest(claims)
+    }
+
+    /// Whether the request has the key of the recording in its path.
+    private func hasKey(_ asked: RouteRequest) -> Bool {
+        asked.parameters["id"].map { links.isKey(asked.bearer, of: $0, at: Date()) } ?? false
     }
 
     /// Whether the request has the admin token or, while none is configured, comes from this machine.

@@ -72,6 +72,11 @@ struct WebAssets: Sendable {
         case "css": "text/css; charset=utf-8"
         case "json": "application/json; charset=utf-8"
         case "svg": "image/svg+xml"
+        case "png": "image/png"
+        // The Web Application Manifest's own type.
+        case "webmanifest": "application/manifest+json"
+        // TypeScript's declarations have no registered type.
+        case "ts": "text/plain; charset=utf-8"
         default: "application/octet-stream"
         }
     }

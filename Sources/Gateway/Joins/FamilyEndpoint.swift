@@ -7,7 +7,7 @@ protocol FamilyEndpoint: Sendable {
     func addRoutes(to table: inout RouteTable)
     var webSocketEndpoints: [WebSocketEndpoint] { get }
     var samples: [MetricSample] { get }
-    /// The line that the start prints: what the family's clients have to be set to.
+    /// What the family's clients have to be set to, for the log.
     ///
     /// - Parameter server: the server's address as a client on this machine has it.
     func announcement(at server: PublicAddress) -> String

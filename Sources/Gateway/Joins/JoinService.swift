@@ -9,6 +9,7 @@ final class JoinService: Sendable {
     private let authorizer: JoinAuthorizer
     private let limiter: JoinLimiter
     private let pins: PINLimiter
+    private let hostKeys = HostKeyLimiter()
     private let statistics: GatewayMetrics
     private let allowsLegacyDTLS: Bool
 
@@ -88,6 +89,9 @@ final class JoinService: Sendable {
         case seated(any ConferenceSeat, JoinRequest)
         /// A moderator has to let the client in; the id is the wait's.
         case waits(String, JoinRequest)
+
+        /// Whether the client has joined as a moderator.
+        var isOfHost: Bool { if case .seated(let seat, _) = self { seat.info?.role == .moderator } else { false } }
     }
 
     /// Joins when it is the client's turn, or begins to wait to be let in. The request comes back as admitted: with the
@@ -101,12 +105,15 @@ final class JoinService: Sendable {
     ) async throws(Refusal) -> Outcome {
         try await enter(request, as: family) { [authorizer] in
             try authorizer.admit(request, asksRole: asksRole, token: token)
-        } join: { [conference] admitted in
-            do throws(ConferenceError) {
-                return .seated(try conference.seat(admitted, events: events), admitted)
-            } catch {
-                guard case .mustWait = error else { throw error }
-                return .waits(try conference.wait(for: admitted, decided), admitted)
+        } join: { [conference, hostKeys] admitted in
+            try await hostKeys.join(admitted, isRight: { $0.isOfHost }) {
+                (admitted: JoinRequest) async throws -> Outcome in
+                do throws(ConferenceError) {
+                    return .seated(try conference.seat(admitted, events: events), admitted)
+                } catch {
+                    guard case .mustWait = error else { throw error }
+                    return .waits(try conference.wait(for: admitted, decided), admitted)
+                }
             }
         }
     }
@@ -150,7 +157,7 @@ final class JoinService: Sendable {
         }
     }
 
-    var samples: [MetricSample] { pins.samples }
+    var samples: [MetricSample] { pins.samples + hostKeys.samples }
 
     /// The claims of a valid token; nil for any other, and where clients need none.
     func claims(of token: String) -> TokenClaims? { try? authorizer.verifier?.verify(token) }

@@ -21,13 +21,20 @@ enum ClientMessage: Sendable, Equatable {
     case room(RoomSettingsChange)
     /// The client doubts that the server is there, and wants any answer.
     case ping
-    case leave
+    /// `returns`: the page is closed, perhaps to be loaded again.
+    case leave(returns: Bool = false)
 
     struct Join: Decodable, Sendable, Equatable {
         var room: String
         var name: String
         var token: String?
         var pin: String?
+        /// The key by which a host comes back.
+        var hostKey: String?
+        /// What the client's browser calls itself, for guest links with a number of guests.
+        var visit: String?
+        /// Whether the client may become the moderator by being first; nil: it may.
+        var host: Bool?
         var role: Role?
         var layout: String?
         var view: String?
@@ -38,7 +45,7 @@ enum ClientMessage: Sendable, Equatable {
         var deltas: Bool
 
         private enum Keys: String, CodingKey {
-            case room, name, token, pin, role, layout, view, recorded, resume, deltas
+            case room, name, token, pin, hostKey, host, visit, role, layout, view, recorded, resume, deltas
         }
 
         init(from decoder: any Decoder) throws {
@@ -54,6 +61,9 @@ enum ClientMessage: Sendable, Equatable {
                 ? members.decode(String.self, forKey: .name) : members.decodeIfPresent(String.self, forKey: .name) ?? ""
             token = try members.decodeIfPresent(String.self, forKey: .token)
             pin = try members.decodeIfPresent(String.self, forKey: .pin)
+            hostKey = try members.decodeIfPresent(String.self, forKey: .hostKey)
+            host = try members.decodeIfPresent(Bool.self, forKey: .host)
+            visit = try members.decodeIfPresent(String.self, forKey: .visit)
             role = try members.decodeIfPresent(Role.self, forKey: .role)
             layout = try members.decodeIfPresent(String.self, forKey: .layout)
             view = try members.decodeIfPresent(String.self, forKey: .view)
@@ -88,6 +98,7 @@ enum ClientMessage: Sendable, Equatable {
     }
     private struct Recorded: Decodable { var on: Bool }
     private struct Mark: Decodable { var text: String }
+    private struct Leave: Decodable { var returns: Bool? }
     private struct Record: Decodable {
         var action: Participant.RecordAction
         var id: String?
@@ -161,7 +172,7 @@ enum ClientMessage: Sendable, Equatable {
             case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())
             case "room": return .room(try JSON.decode(RoomMessage.self, from: bytes).change())
             case "ping": return .ping
-            case "leave": return .leave
+            case "leave": return .leave(returns: try JSON.decode(Leave.self, from: bytes).returns ?? false)
             default: break
             }
         } catch let error as Refusal {

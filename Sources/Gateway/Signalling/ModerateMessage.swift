@@ -3,7 +3,8 @@ import Conference
 /// The message `moderate` of a client.
 struct ModerateMessage: Decodable {
     enum Action: String, Decodable, CaseIterable {
-        case mute, muteAll, askToUnmute, stopScreen, remove, lowerHand, lowerHands, role, volume, recorded, stage,
+        case mute, muteAll, askToUnmute, stopScreen, stopVideo, askForVideo, remove, lowerHand, lowerHands, role,
+            volume, recorded, stage,
             audience,
             admit, refuse, refuseAddress
         case end
@@ -22,6 +23,8 @@ struct ModerateMessage: Decodable {
         case .muteAll: .muteAll
         case .askToUnmute: .askToUnmute(try other())
         case .stopScreen: .stopScreen(try other())
+        case .stopVideo: .stopVideo(try other())
+        case .askForVideo: .askForVideo(try other())
         case .remove: .remove(try other())
         case .lowerHand: .lowerHand(try other())
         case .lowerHands: .lowerHands
@@ -47,13 +50,19 @@ struct ModerateMessage: Decodable {
 
 /// The message `room` of a client.
 struct RoomMessage: Decodable {
-    enum Keys: String, CodingKey, CaseIterable { case locked, layoutLocked, admit, pin }
+    enum Keys: String, CodingKey, CaseIterable {
+        case locked, layoutLocked, admit, pin, muteOnEntry, share, chat, unmute
+    }
     private typealias CodingKeys = Keys
 
     private var locked: Bool?
     private var layoutLocked: Bool?
     private var admit: Admission?
     private var pin: String?
+    private var muteOnEntry: Bool?
+    private var share: RoomPolicy.Permission?
+    private var chat: RoomPolicy.Permission?
+    private var unmute: RoomPolicy.Permission?
 
     /// - Throws: `bad_message` for a message without any member.
     func change() throws(Refusal) -> RoomSettingsChange {
@@ -62,6 +71,7 @@ struct RoomMessage: Decodable {
         change.layoutLocked = layoutLocked
         change.admit = admit
         change.pin = pin
+        (change.muteOnEntry, change.share, change.chat, change.unmute) = (muteOnEntry, share, chat, unmute)
         guard change != RoomSettingsChange() else { throw Refusal(.badMessage, "room: nothing to change") }
         return change
     }

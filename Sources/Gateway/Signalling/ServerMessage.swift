@@ -57,7 +57,10 @@ enum ServerMessage: Sendable, Equatable {
                 [
                     "type": "error", "code": .string(error.code.signalled.rawValue), "message": .string(error.message),
                     "fatal": .bool(isFatal),
-                ], where: ["retryAfter": error.retryAfter.map { .integer($0) }])
+                ],
+                where: [
+                    "retryAfter": error.retryAfter.map { .integer($0) }, "about": error.subject.map { .string($0) },
+                ])
         }
     }
 }
@@ -69,6 +72,8 @@ struct Welcome: Sendable, Equatable {
     var name: String
     var role: Role
     var resumeSecret: String
+    /// The key by which the client is a host of the room when it comes back; nil: it is none.
+    var hostKey: String?
     var participants: [ParticipantInfo]
     var shown: ShownLayout
     /// The names of the room's views.
@@ -93,10 +98,11 @@ struct Welcome: Sendable, Equatable {
         return .object(
             [
                 "type": "joined", "room": .string(room),
-                "you": [
-                    "id": .string(id), "name": .string(name), "role": .string(role.rawValue),
-                    "resume": ["id": .string(id), "secret": .string(resumeSecret)],
-                ],
+                "you": .object(
+                    [
+                        "id": .string(id), "name": .string(name), "role": .string(role.rawValue),
+                        "resume": ["id": .string(id), "secret": .string(resumeSecret)],
+                    ], where: ["hostKey": hostKey.map { .string($0) }]),
                 "iceServers": .array(iceServers.map(\.json)),
                 "participants": .array((roster?.listed ?? participants).map(\.json)),
                 "layout": .string(shown.name), "view": .string(shown.view), "scope": .string(shown.scope.rawValue),
@@ -122,7 +128,8 @@ extension Welcome {
         self.init(
             room: seat.room, id: seat.id, name: info?.name ?? request?.name ?? "",
             role: info?.role ?? request?.role ?? .participant,
-            resumeSecret: seat.resumeSecret, participants: seat.participants, shown: seat.shown, views: seat.views,
+            resumeSecret: seat.resumeSecret, hostKey: seat.hostKey, participants: seat.participants, shown: seat.shown,
+            views: seat.views,
             recording: running.shown, recordings: running, isStreamed: seat.isStreamed, access: seat.access,
             willRecord: willRecord, preRoll: seat.preRoll, isFresh: !seat.hasMedia,
             chat: seat.chatHistory)
@@ -156,7 +163,7 @@ extension ParticipantEvent {
         case .role: .role
         case .access: .access
         case .waiting: .waiting
-        case .chat, .connection, .left, .error, .muted, .asked, .moving, .pinTries: nil
+        case .chat, .connection, .left, .error, .muted, .keptMuted, .asked, .moving, .pinTries: nil
         }
     }
 
@@ -184,20 +191,25 @@ extension ParticipantEvent {
                 "tiles": .array(tiles.tiles.map(\.json)),
             ]
         case .speaker(let id): ["type": "speaker", "participant": id.map { .string($0) } ?? .null]
-        case .layout(let shown):
-            [
-                "type": "layout", "name": .string(shown.name), "view": .string(shown.view),
-                "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
-            ]
+        case .layout(let shown, let chooser):
+            .object(
+                [
+                    "type": "layout", "name": .string(shown.name), "view": .string(shown.view),
+                    "scope": .string(shown.scope.rawValue), "pin": .array(shown.pins.map { .string($0) }),
+                ], where: ["by": chooser.map { .string($0) }])
         case .recording(let recording, let all):
             ["type": "recording", "recording": recording?.json ?? .null, "recordings": .array(all.map(\.json))]
         case .streaming(let isStreamed): ["type": "streaming", "streaming": .bool(isStreamed)]
         case .chat(let chat): chat.message
-        case .role(let role): ["type": "role", "role": .string(role.rawValue)]
+        case .role(let role, let hostKey):
+            .object(
+                ["type": "role", "role": .string(role.rawValue)],
+                where: ["hostKey": hostKey.map { .string($0) }])
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })
         case .waiting(let people): ["type": "waiting", "people": .array(people.map(\.json))]
         case .pinTries(let wrong): ["type": "pinTries", "wrong": .integer(wrong)]
         case .muted(let id): ["type": "muted", "by": .string(id)]
+        case .keptMuted(let reason): ["type": "muted", "reason": .string(reason.rawValue)]
         case .asked(let wish, let id): ["type": "asked", "action": .string(wish.rawValue), "by": .string(id)]
         case .link(let link):
             [
@@ -208,6 +220,7 @@ extension ParticipantEvent {
                 "roundTripMs": .number(link.roundTrip.inMilliseconds), "rung": .integer(link.rung),
                 "reason": .string(link.reason.sentence),
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
+                "heard": .string(link.heard.rawValue), "seen": .string(link.seen.rawValue),
             ]
         case .moving(let limit): ["type": "moving", "within": .number(limit.inSeconds)]
         // The session sends other messages for these, or none.

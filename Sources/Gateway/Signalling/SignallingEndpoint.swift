@@ -99,9 +99,10 @@ final class SignallingEndpoint: Sendable {
             case .stopWaiting:
                 if let wait = client.takeWait() { joins.conference.stopWaiting(wait.id, in: wait.room) }
             case .seat(let request): await handle(request, client)
-            case .leave:
+            case .leave(let returns):
                 guard let seat = client.takeSeat() else { continue }
                 _ = release(seat, client)
+                if returns { seat.mayReturn() }
                 seat.leave(.left)
             case .lost: await loseSignalling(client)
             }
@@ -211,7 +212,9 @@ final class SignallingEndpoint: Sendable {
             case .room(let change): try seat.changeRoom(change)
             }
         } catch {
-            await perform(client.step { $0.failed(Refusal(any: error)) }, client)
+            var refusal = Refusal(any: error)
+            if case .chat = request { refusal.subject = "chat" }
+            await perform(client.step { [refusal] in $0.failed(refusal) }, client)
         }
     }
 

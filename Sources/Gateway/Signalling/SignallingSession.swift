@@ -14,8 +14,8 @@ struct SignallingSession: Sendable {
         case stopWaiting
         /// Performs a request of the seat; a failure comes back by `failed`.
         case seat(SeatRequest)
-        /// Leaves the seat.
-        case leave
+        /// Leaves the seat; the page may be loaded again at once.
+        case leave(returns: Bool = false)
         /// Reports the loss of signalling to the conference; the client may resume.
         case lost
         case close(CloseCode, reason: String)
@@ -93,7 +93,7 @@ struct SignallingSession: Sendable {
             return [.close(.normal, reason: "left")]
         }
         if case .waiting = state {
-            guard message == .leave else { throw Refusal(.badMessage, "wait until you are let in") }
+            guard case .leave = message else { throw Refusal(.badMessage, "wait until you are let in") }
             state = .over
             return [.stopWaiting, .close(.normal, reason: "left")]
         }
@@ -129,7 +129,9 @@ struct SignallingSession: Sendable {
             return [.seat(.recorded(on))]
         case .chat(let chat):
             guard ChatMessage.allowedLength.contains(chat.text.utf8.count) else {
-                throw Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
+                var refusal = Refusal(.badMessage, "text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
+                refusal.subject = "chat"
+                throw refusal
             }
             return [.seat(.chat(chat.text, to: chat.to))]
         case .record(let action, let id):
@@ -142,9 +144,9 @@ struct SignallingSession: Sendable {
             return [.seat(.room(change))]
         case .ping:
             return [.send(.pong)]
-        case .leave:
+        case .leave(let returns):
             state = .over
-            return [.leave, .send(.left(.left)), .close(.normal, reason: "left")]
+            return [.leave(returns: returns), .send(.left(.left)), .close(.normal, reason: "left")]
         }
     }
 
@@ -173,6 +175,8 @@ struct SignallingSession: Sendable {
         request.roleIsProven = false
         request.isNative = true
         request.pin = join.pin
+        (request.hostKey, request.mayHost) = (join.hostKey, join.host ?? true)
+        request.visit = join.visit
         if join.recorded == false { request.unrecordedBy = [.own] }
         return [.join(request, asksRole: join.role != nil, token: join.token)]
     }
@@ -185,7 +189,7 @@ struct SignallingSession: Sendable {
     // MARK: From the conference
 
     mutating func seated(_ welcome: Welcome, iceServers: [ICEServers.Entry]) -> [Action] {
-        guard case .joining(let held) = state else { return [.leave] }
+        guard case .joining(let held) = state else { return [.leave()] }
         state = .inside
         // A message of the chat that came during the join is in the history already.
         let known = Set(welcome.chat.map(\.id))
@@ -242,7 +246,7 @@ struct SignallingSession: Sendable {
         var actions: [Action] = [
             .send(.error(error, fatal: true)), .close(.policyViolation, reason: error.code.signalled.rawValue),
         ]
-        if case .inside = state { actions.insert(.leave, at: 0) }
+        if case .inside = state { actions.insert(.leave(), at: 0) }
         if case .waiting = state { actions.insert(.stopWaiting, at: 0) }
         state = .over
         return actions
@@ -260,7 +264,7 @@ struct SignallingSession: Sendable {
         var actions: [Action] = [
             .send(.error(error, fatal: true)), .close(close, reason: error.code.signalled.rawValue),
         ]
-        if case .inside = state { actions.insert(.leave, at: 0) }
+        if case .inside = state { actions.insert(.leave(), at: 0) }
         state = .over
         return actions
     }
@@ -280,7 +284,8 @@ struct SignallingSession: Sendable {
         }
         switch shared.event {
         case .participants(let update): return announced(update, shared)
-        case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted, .asked,
+        case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted,
+            .keptMuted, .asked,
             .pinTries, .moving:
             return [.send(.event(shared))]
         case .connection: return []
@@ -349,7 +354,7 @@ extension ErrorCode {
             .layoutInUse, .conflict:
             .badMessage
         case .badLayout: .unknownLayout
-        case .draining: .overloaded
+        case .draining, .noMedia: .overloaded
         case .recordingFailed, .pictureFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed,
             .notAcceptable,
             .unsupportedMediaType,

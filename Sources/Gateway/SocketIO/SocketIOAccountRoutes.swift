@@ -33,8 +33,12 @@ struct SocketIOAccountRoutes: Sendable {
         let credentials = Schema.object(
             ["userName": Schema.string, "password": Schema.string], required: ["userName", "password"])
         let data = Schema.object(["auth_token": Schema.string, "auth_date": Schema.integer])
+        // The apps read `data` only where `code` is 1.
         let answer = Schema.object(
-            ["code": Schema.choice(["1", "-1"]).with("type", "integer"), "message": Schema.string, "data": data])
+            [
+                "code": ["type": "integer", "enum": [1, -1]], "message": Schema.string,
+                "data": ["anyOf": [data, ["const": ""]]],
+            ], required: ["code", "message", "data"])
         table.add(
             Route(
                 .post, "/mobileLogin", .endpoint,
@@ -79,7 +83,9 @@ struct SocketIOAccountRoutes: Sendable {
 
     /// Adds `POST /uploadFiles`, for the pictures of users.
     func addUploads(to table: inout RouteTable) {
-        let answer = Schema.object(["code": Schema.integer, "message": Schema.string, "data": Schema.string])
+        let answer = Schema.object(
+            ["code": ["type": "integer", "enum": [1, -1]], "message": Schema.string, "data": Schema.string],
+            required: ["code", "message", "data"])
         table.add(
             Route(
                 .post, "/uploadFiles", .endpoint,

@@ -10,7 +10,11 @@ struct JoinAuthorizer: Sendable {
     ///
     /// - Throws: `unauthorized` without a valid token, `forbidden` for another room or a higher role.
     func admit(_ request: JoinRequest, asksRole: Bool, token: String?) throws(Refusal) -> JoinRequest {
-        guard let verifier else { return request }
+        guard let verifier else {
+            var request = request
+            request.guestPass = token.flatMap { GuestPass(text: $0) }
+            return request
+        }
         guard let token, !token.isEmpty else { throw Refusal(.unauthorized, "this server asks for a token") }
         let claims: TokenClaims
         do {
@@ -30,6 +34,7 @@ struct JoinAuthorizer: Sendable {
             request.role = highest
         }
         request.roleIsProven = true
+        request.guestPass = claims.link.map { GuestPass(link: $0) }
         request.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
         if claims.recorded == false { request.unrecordedBy.insert(.token) }
         request.avatar = claims.avatar.flatMap { Avatars.isName($0) ? $0 : nil }

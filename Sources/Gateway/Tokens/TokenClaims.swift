@@ -15,6 +15,8 @@ struct TokenClaims: Codable, Equatable {
     var avatar: String?
     /// `false`: the holder is left out of recordings, streams and whatever else leaves the room.
     var recorded: Bool?
+    /// The id of the guest link that the server has made the token for; nil: another one's token.
+    var link: String?
     /// A token without an expiry is refused, since it would open the room for ever to anyone who finds it.
     var exp: Date?
     var nbf: Date?

@@ -1,5 +1,7 @@
 // The settings in the page's address.
 
+import { HostKeys } from '/assets/host-keys.js';
+
 export const query = new URLSearchParams(location.search);
 // A token is a key: it is removed from the address bar, so that it is not copied from there, and kept only for this
 // tab.
@@ -20,12 +22,40 @@ export const room = query.get('room') ?? (roomInPath && decodeURIComponent(roomI
 /// Whether the page is a part of another one, in a frame, and shows the picture and few buttons.
 export const isEmbedded = query.get('embed') === '1';
 
+/// The name that the address gives, or that was typed in this tab before; undefined: none.
+export const name = () => query.get('name') ?? sessionStorage.getItem('tessera.name') ?? undefined;
+
+/// The address of the room that the user is in now, without the name: who copies it invites others under theirs.
+export function leaveName(room, name) {
+  sessionStorage.setItem('tessera.name', name);
+  query.delete('name');
+  if (!isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${query.toString() ? `?${query}` : ''}`);
+}
+
+/// A frame may have no store.
+const store = (() => { try { return localStorage; } catch { return null; } })();
+/// The rooms whose host the user is.
+export const hostKeys = new HostKeys(store);
+
+/// What this browser calls itself to a guest link that is for a number of guests: who comes back does not count again.
+function visit() {
+  try {
+    const known = store?.getItem('tessera.visit') ?? [...crypto.getRandomValues(new Uint8Array(12))].map(byte => byte.toString(16).padStart(2, '0')).join('');
+    store?.setItem('tessera.visit', known);
+    return known;
+  } catch {
+    return undefined;
+  }
+}
+
 /// The options of a `Call`.
 export function callOptions(room, name, pin) {
   /** @type {Record<string, any>} */
   const options = { room, name, ...(pin ? { pin } : {}) };
   for (const key of ['layout', 'role']) if (query.get(key)) options[key] = query.get(key);
-  if (token()) options.token = token();
+  if (token()) Object.assign(options, { token: token(), visit: visit() });
+  const hostKey = hostKeys.find(room);
+  if (hostKey) options.hostKey = hostKey;
   return options;
 }
 

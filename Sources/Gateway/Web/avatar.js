@@ -1,12 +1,12 @@
 // The user's picture, which others see while the camera is off. The page keeps it, small and square, and gives it to
 // every seat.
 
+import { Later } from '/assets/later.js';
 import { remember, remembered } from '/assets/pickers.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-/// Of the kept picture, in pixels: the server makes no larger one of it.
-const SIDE = 256;
+const smaller = new Later(() => import('/assets/avatar-picture.js'));
 
 /// `call()`: the call that runs; null in the lobby.
 export function bindAvatar(call) {
@@ -22,7 +22,8 @@ export function bindAvatar(call) {
     $('avatar-file').value = '';
     if (!file) return;
     try {
-      change(await small(file));
+      const script = await smaller.get();
+      if (script) change(await script.small(file));
     } catch {
       say(t('avatar.unreadable'));
     }
@@ -47,18 +48,6 @@ function show() {
 }
 
 function say(text) { $('avatar-note').textContent = text; }
-
-/// The middle of a picture as a small JPEG, upright as its camera was held (EXIF).
-async function small(file) {
-  const bitmap = await createImageBitmap(file), side = Math.min(bitmap.width, bitmap.height);
-  const canvas = document.createElement('canvas'), pen = canvas.getContext('2d');
-  [canvas.width, canvas.height] = [SIDE, SIDE];
-  pen.fillStyle = '#fff';
-  pen.fillRect(0, 0, SIDE, SIDE);
-  pen.drawImage(bitmap, (bitmap.width - side) / 2, (bitmap.height - side) / 2, side, side, 0, 0, SIDE, SIDE);
-  bitmap.close();
-  return canvas.toDataURL('image/jpeg', .85);
-}
 
 async function send({ seat: { room, id, secret }, isViewer }, picture) {
   if (!id || isViewer) return;

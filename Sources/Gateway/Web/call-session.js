@@ -17,9 +17,12 @@ const SPREAD = 500;
 const LINGER = 1500;
 // Messages of the new server that wait for the change, and of the old one that wait for its failure.
 const MAX_HELD = 1000;
+// Messages that wait for the change and are no ordinary ones.
+const DECIDING = ['moving', 'error'];
 
 /**
  * @typedef {any} Message
+ * @typedef {'joining' | 'waiting' | 'call' | 'refused' | 'ended'} Place
  * @typedef {{ number: number, isOpen: boolean, welcome: Message | null, held: { kind: string, message: Message }[] }} Next
  * @typedef {'begin' | 'deadline' | 'linger' | 'allAreBack'} Timer
  * @typedef {{ type: 'open', socket: number, takesSeat: boolean, within: number }
@@ -53,6 +56,7 @@ export class CallSession {
   /** @type {'joining' | 'waiting' | 'call' | 'over'} */
   #phase = 'joining';
   #hasBeenIn = false;
+  #isRefused = false;
   /// Whether the call has a connection for media.
   #hasMedia = false;
   /// Whether the present socket is joined.
@@ -80,6 +84,9 @@ export class CallSession {
   get next() { return this.#next?.number ?? null; }
   /// Whether a second `waiting` or `joined` concerns somebody who has been in the room.
   get hasBeenIn() { return this.#hasBeenIn; }
+  /// Where the user is: what a page shows, and whether anything may be sent, follow from it.
+  /** @returns {Place} */
+  get place() { return this.#phase !== 'over' ? this.#phase : this.#isRefused ? 'refused' : 'ended'; }
   get isWaiting() { return this.#phase === 'waiting'; }
   get isOver() { return this.#phase === 'over'; }
   get isMoving() { return this.#next !== null; }
@@ -199,6 +206,7 @@ export class CallSession {
   /** @returns {Action[]} */
   #refuse(code, message) {
     this.#phase = 'over';
+    this.#isRefused = true;
     return [{ type: 'close', socket: this.#current }, { type: 'refuse', code, message }];
   }
 
@@ -273,7 +281,7 @@ export class CallSession {
     if (hasMedia) {
       this.#isJoined = true;
       actions.push({ type: 'welcome', socket: next.number, message: next.welcome, isBack: true, restores: false }, timer('allAreBack', ALL_ARE_BACK), { type: 'history', message: next.welcome }, emit('seat'), emit('room'));
-      actions.push(...next.held.map(({ kind, message }) => take(kind, message)));
+      actions.push(...next.held.filter(({ kind }) => !DECIDING.includes(kind)).map(({ kind, message }) => take(kind, message)));
       actions.push(emit('connection', isConnected ? 'connected' : 'moving'), emit('moved', { isSeamless }));
     } else {
       this.#owesMoved = true;
@@ -281,7 +289,10 @@ export class CallSession {
       if (!next.isOpen) actions.push({ type: 'connect', socket: next.number });
     }
     this.#old = { number: left, hasMedia };
-    return [...actions, { type: 'retire', socket: left }, timer('linger', isSeamless ? LINGER : 0)];
+    actions.push({ type: 'retire', socket: left }, timer('linger', isSeamless ? LINGER : 0));
+    // The room may move on already.
+    const deciding = hasMedia ? next.held.filter(({ kind }) => DECIDING.includes(kind)) : [];
+    return [...actions, ...deciding.flatMap(({ kind, message }) => this.told(this.#current, kind, message, { isConnected }))];
   }
 
   /// The move has failed. The call stays as it is until the server ends it.

@@ -14,17 +14,18 @@ import { Signalling } from './signalling.js';
 const LINE_EVERY = 1000;
 
 /// Events, `detail` in brackets:
-/// - the way in and out: `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
+/// - the way in and out: `place` (where the user is now: joining, waiting, call, refused or ended), before all others; `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message),
+/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
-///   `muted`, `asked` and `screenStopped` (the id of who did it), `problem` ({code, …});
+///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
+///   `muted`, `asked`, `screenStopped`, `videoStopped` and `askedForVideo` (the id of who did it), `keptMuted` (entry, policy: why the microphone stays off), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read);
 /// - another server: `moving` ({within}: the seconds that this may take), and `moved` ({isSeamless}: the picture and the sound went on).
 export class Call extends EventTarget {
-  /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`,
+  /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`, `hostKey`, `host` (false: not by being first),
   /// `role`, `layout`, `view`, `recorded` (false: not this user). `isTold`: whether the user knows that the call may be recorded; where it is false, a recorded
   /// room leads to the event `consent`.
   /** @param {import('./sending.js').Sending} sending @param {Record<string, any>} options */
@@ -53,6 +54,10 @@ export class Call extends EventTarget {
     /// Who waits to be let in, for moderators.
     this.waiting = [];
     this.role = request.role ?? 'participant';
+    /// The room's PIN, where it has been typed in this page.
+    this.knownPIN = request.pin ?? null;
+    /// The room's layout before somebody was put into the spotlight.
+    this.layoutBefore = null;
     /** @type {Connection | null} */
     this.connection = null;
     /// The connection that the call has left in a move.
@@ -64,6 +69,8 @@ export class Call extends EventTarget {
     /** @type {Line | null} */
     this.line = null;
     this.lineTimer = this.awake = null;
+    /// What was missing when the event `missing` came last.
+    this.toldMissing = '';
     this.channel = new Channel(this);
     this.listeners = new AbortController();
     this.timers = new Map();
@@ -73,6 +80,8 @@ export class Call extends EventTarget {
     /** @type {Map<number, Signalling>} */
     this.sockets = new Map();
     this.session = new CallSession();
+    /// Where the user is: joining, waiting, call, refused or ended.
+    this.place = this.session.place;
     this.listen();
     this.act(this.session.start());
   }
@@ -83,12 +92,22 @@ export class Call extends EventTarget {
 
   get id() { return this.signalling.id; }
   get me() { return this.people.find(this.id); }
+  /// The kinds of what the user sends ('audio', 'video') of which the server has got nothing for some seconds.
+  /** @returns {import('./sending-state.js').Kind[]} */
+  get missing() { return (this.me?.missing ?? []).filter(kind => this.sending.state.isSent(kind)); }
+  /// What the server gets: `audio` is sound, silence or nothing, `video` is pictures or nothing; null before it has said so.
+  get received() {
+    const { heard, seen } = this.line?.server ?? {};
+    return heard && seen ? { audio: heard, video: seen } : null;
+  }
   get isModerator() { return this.role === 'moderator'; }
   /// Whether nothing is sent, since the room is recorded and the user has not answered `consent`.
   get isHeld() { return this.sending.isHeld; }
   get isViewer() { return this.role === 'viewer'; }
   /// With a token only moderators and presenters record.
   get mayRecord() { return this.request.token ? ['moderator', 'presenter'].includes(this.role) : !this.isViewer; }
+  /// Whether the user may do what the room's hosts can keep to presenters and moderators: share, chat, unmute.
+  may(what) { return !this.isViewer && (this.settings[what] !== 'presenters' || ['moderator', 'presenter'].includes(this.role)); }
   /// Whether the user may choose the picture of everyone.
   get mayArrange() { return this.isModerator || !(this.isViewer || this.settings.layoutLocked); }
   /// What shows that a request beside the socket is of this call: the room, the seat's id and its secret.
@@ -120,17 +139,21 @@ export class Call extends EventTarget {
       room: ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); },
       waiting: ({ people }) => { this.waiting = people; this.emit('waitingPeople'); },
       pinTries: ({ wrong }) => this.emit('pinTries', wrong),
-      muted: ({ by }) => { this.sending.setAudio(false); this.emit('muted', by); },
+      muted: ({ by, reason }) => {
+        this.sending.setAudio(false);
+        if (reason) this.emit('keptMuted', reason);
+        else this.emit('muted', by);
+      },
       asked: ({ action, by }) => this.asked(action, by),
-      role: ({ role }) => this.roleChanged(role),
+      role: ({ role, hostKey }) => { this.hostKeyChanged(role, hostKey); this.roleChanged(role); },
     };
     const { signal } = this.listeners;
     // Before there is a connection, and while the user waits to be let in, the server knows of nothing.
-    this.sending.addEventListener('changed', () => { if (this.connection) this.sendState(); this.emit('changed'); }, { signal });
+    this.sending.addEventListener('changed', () => { if (this.connection) this.sendState(); this.emit('changed'); this.tellMissing(); }, { signal });
     this.sending.addEventListener('sharing', () => this.sendPresent(), { signal });
     this.sending.addEventListener('problem', ({ detail }) => this.emit('problem', detail), { signal });
     document.addEventListener('visibilitychange', () => this.stayAwake(), { signal });
-    addEventListener('pagehide', () => { this.act(this.session.timer('linger')); this.tell({ type: 'leave' }, { isLasting: false }); }, { signal });
+    addEventListener('pagehide', () => { this.act(this.session.timer('linger')); this.tell({ type: 'leave', returns: true }, { isLasting: false }); }, { signal });
   }
 
   /// What the user asks for in the middle of a move is for the server to which the room moves: the other has written down
@@ -154,7 +177,14 @@ export class Call extends EventTarget {
   }
 
   /** @param {import('./call-session.js').Action[]} actions */
-  act(actions) { for (const action of actions) /** @type {(action: any) => void} */ (this.actions[action.type])(action); }
+  act(actions) {
+    // First, since what follows may look at the page.
+    if (this.place !== this.session.place) {
+      this.place = this.session.place;
+      this.emit('place', this.place);
+    }
+    for (const action of actions) /** @type {(action: any) => void} */ (this.actions[action.type])(action);
+  }
 
   /// What each action of the session does here.
   /** @type {import('./call-session.js').Handlers} */
@@ -200,7 +230,11 @@ export class Call extends EventTarget {
       this.emit('refused', { code, message });
     },
     end: ({ reason, message }) => this.end(reason && { reason, message }),
-    trouble: ({ message }) => (this.choice.isRefused(message.code) ? this.emit('viewRefused', message) : this.problem(message.code, message)),
+    trouble: ({ message }) => {
+      if (message.about === 'chat') this.emit('chatRefused', message);
+      else if (this.choice.isRefused(message.code)) this.emit('viewRefused', message);
+      else this.problem(message.code, message);
+    },
   };
 
   /// Takes what a server tells of the room.
@@ -213,6 +247,7 @@ export class Call extends EventTarget {
     this.settings = message.settings ?? {};
     this.room = message.room;
     this.role = message.you.role ?? this.role;
+    this.hostKeyChanged(this.role, message.you.hostKey);
     // The role may have changed while the socket was away.
     if (this.connection && this.isViewer !== this.sending.state.isAudience) this.sending.sit(this.isViewer);
     this.preRoll = message.preRoll ?? 0;
@@ -225,6 +260,7 @@ export class Call extends EventTarget {
     const isHeld = isFirst && !this.isTold && !this.isViewer && Boolean(message.recording || message.willRecord || message.preRoll || message.streaming);
     // The audience has nothing to send until it comes on stage, and then chooses when.
     this.sending.enter({ isHeld, isAudience: this.isViewer });
+    if (isFirst && !this.isViewer && !this.isModerator && (this.settings.muteOnEntry || !this.may('unmute'))) this.comeInMuted();
     this.connect(message.iceServers ?? []);
     if (isFirst) this.emit('entered', message.room);
     this.emit('seat');
@@ -235,8 +271,15 @@ export class Call extends EventTarget {
     this.emit('room');
     this.emit('people');
     clearInterval(this.lineTimer);
-    this.lineTimer = setInterval(async () => { const state = await this.line?.read(); if (state) this.emit('line', state); }, LINE_EVERY);
+    this.lineTimer = setInterval(async () => { const state = await this.line?.read(this.data); if (state) this.emit('line', state); }, LINE_EVERY);
     await this.connection?.offer();
+  }
+
+  /// The server keeps the audio off: what the page shows is the same.
+  comeInMuted() {
+    const { audio } = this.sending.shown;
+    this.sending.setAudio(false);
+    if (audio !== 'off') this.emit('keptMuted', this.may('unmute') ? 'entry' : 'policy');
   }
 
   async answered({ sdp }) {
@@ -363,11 +406,20 @@ export class Call extends EventTarget {
     if (!isQuiet && (joined.length || left.length)) this.emit('joins', { joined, left });
     this.choice.arrived(this.signalling, id => Boolean(this.people.find(id))).forEach(message => this.signalling.send(message));
     this.emit('people');
+    this.tellMissing();
+  }
+
+  tellMissing() {
+    const { missing } = this, told = missing.join();
+    if (told === this.toldMissing) return;
+    this.toldMissing = told;
+    this.emit('missing', missing);
   }
 
   layoutChanged(message) {
     this.choice.take(message);
     this.emit('view');
+    if (message.by && message.by !== this.id) this.emit('layoutChosen', { by: message.by, name: message.name });
   }
 
   recordingChanged(state, all) {
@@ -384,9 +436,23 @@ export class Call extends EventTarget {
 
   asked(action, by) {
     if (action === 'unmute') this.emit('asked', by);
+    if (action === 'video') this.emit('askedForVideo', by);
+    if (action === 'stopVideo') {
+      this.sending.setVideo(false);
+      this.emit('videoStopped', by);
+    }
     if (action !== 'stopScreen' || !this.sending.screen) return;
     this.sending.stopScreen();
     this.emit('screenStopped', by);
+  }
+
+  /// A key that has not made the user the host is of other hosts' time; who only watches keeps it.
+  hostKeyChanged(role, key) {
+    const known = this.request.hostKey;
+    const kept = key ?? (role === 'moderator' || this.request.role === 'viewer' ? known : null);
+    if (kept === known || (!kept && !known)) return;
+    this.request.hostKey = kept ?? undefined;
+    this.emit('hostKey', kept);
   }
 
   async roleChanged(role) {
@@ -407,7 +473,8 @@ export class Call extends EventTarget {
 
   sendState(only = null) {
     const { audio, video, hand } = this.sending;
-    this.tell({ type: 'state', audio, video, hand }, { only });
+    // It does not wait for a socket: each seat is told what is so once it is joined.
+    this.tell({ type: 'state', audio, video, hand }, { only, isLasting: false });
   }
 
   /// Sends a message to everyone, or to one participant.
@@ -442,7 +509,18 @@ export class Call extends EventTarget {
     this.send({ type: 'moderate', action, ...(participant ? { participant } : {}), ...fields });
   }
 
-  /// Changes settings of the room: `locked`, `layoutLocked`, `admit`, `pin`.
+  /// Shows somebody large to everybody; null: the layout that the room had before.
+  spotlight(id) {
+    if (id) {
+      if (!this.people.list.some(({ pinned }) => pinned)) this.layoutBefore = this.layout;
+      this.send({ type: 'layout', scope: 'room', name: 'speaker', pin: [id] });
+    } else {
+      this.send({ type: 'layout', scope: 'room', name: this.layoutBefore ?? 'grid', pin: [] });
+      this.layoutBefore = null;
+    }
+  }
+
+  /// Changes settings of the room: `locked`, `layoutLocked`, `admit`, `pin`, `muteOnEntry`, `share`, `chat`, `unmute`.
   changeRoom(settings) { this.send({ type: 'room', ...settings }); }
 
   /// Takes another named view, such as `portrait`. `view` follows, or `viewRefused`, with the time after which to ask

@@ -2,7 +2,7 @@
 // links.
 
 import { element } from '/assets/elements.js';
-import { language, t } from '/assets/words.js';
+import { region, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 /// The ids of the shown messages: one may come in the history and as an event.
@@ -19,18 +19,18 @@ export const isAtEnd = () => $('messages').scrollHeight - $('messages').scrollTo
 export const toEnd = () => { $('messages').scrollTop = $('messages').scrollHeight; };
 
 /// Shows a message of the server, unless it is shown already. Returns whether it is new.
-export function addMessage(message, name) {
+export function addMessage(message, author) {
   if (shown.has(message.id)) return false;
   shown.add(message.id);
   const wasAtEnd = isAtEnd();
-  append(message.to ? t('chat.private', { name }) : name, message.at, '\n', ...linked(message.text), ...(message.picture ? [picture(message.picture, name)] : []));
+  append(author, message.at, '\n', ...linked(message.text), ...(message.picture ? [picture(message.picture, message.name)] : []));
   if (wasAtEnd) toEnd();
   return true;
 }
 
 /// Adds an entry with its author and time. Returns it.
 export function append(author, at, ...content) {
-  const time = new Date(at ?? Date.now()).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
+  const time = new Date(at ?? Date.now()).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
   const made = element('li', {}, element('b', { dir: 'auto', textContent: author }), element('time', { textContent: time }), ...content);
   $('messages').append(made);
   return made;

@@ -1,6 +1,6 @@
 // The bar of the call: its buttons, the badge of the recording and that of the link.
 
-import { element } from '/assets/elements.js';
+import { element, press } from '/assets/elements.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -10,24 +10,17 @@ const $ = id => document.getElementById(id);
 export function showControls(call) {
   const { hand, screen, shown } = call.sending;
   for (const id of ['toggle-audio', 'toggle-video', 'toggle-screen']) $(id).hidden = call.isViewer;
-  if (!navigator.mediaDevices?.getDisplayMedia) $('toggle-screen').hidden = true;
+  if (!navigator.mediaDevices?.getDisplayMedia || !(screen || call.may('share'))) $('toggle-screen').hidden = true;
+  $('chat-closed').hidden = call.may('chat');
+  for (const id of ['chat-to', 'chat-text', 'chat-file']) $(id).disabled = !call.may('chat');
   $('toggle-record').hidden = !call.mayRecord;
 
-  press('toggle-audio', shown.audio, 'mic', t(`audio.${shown.audio}`), t(`audio.${shown.audio}.action`));
-  press('toggle-video', shown.video, 'camera', t(shown.video === 'opening' ? 'camera.opening' : 'camera'), t(`camera.${shown.video}.action`));
+  // What does not arrive is not shown as if others heard it.
+  const audio = call.missing.includes('audio') ? 'missing' : shown.audio, video = call.missing.includes('video') ? 'missing' : shown.video;
+  press('toggle-audio', audio, 'mic', t(`audio.${audio}`), t(`audio.${audio}.action`));
+  press('toggle-video', video, 'camera', t(['opening', 'missing'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
-}
-
-/// `state`: on, opening or off. Nothing is sent while a device opens.
-function press(id, state, iconName, text, action) {
-  const button = $(id), isOn = state === 'on';
-  button.classList.toggle('off', state === 'off');
-  button.classList.toggle('opening', state === 'opening');
-  button.setAttribute('aria-busy', String(state === 'opening'));
-  button.setAttribute('aria-label', action);
-  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
-  button.querySelector('span').textContent = text;
 }
 
 export function showRecording({ recording }) {
@@ -47,22 +40,23 @@ export function showLine(state) {
   $('line').hidden = !state;
   if (!state) return;
   const words = t(`line.${state.code}`, { loss: percent(state.loss) });
-  $('line').textContent = t('line.shown', { ...state, words });
-  $('line').setAttribute('aria-label', t('line.spoken', { ...state, words }));
+  $('line').textContent = words;
+  $('line').setAttribute('aria-label', t('line.spoken', { words }));
   $('line').className = `badge line ${state.quality}`;
   if ($('line-details').open) showLineDetails();
 }
 
-const percent = share => `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
+const percent = share => (share === null ? '–' : `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`);
 const rate = value => t('line.rate', { value });
 
 function showLineDetails() {
-  const { down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec, estimate, reason } = lineState ?? {};
+  const { down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec, estimate, reason, heard, seen } = lineState ?? {};
   const details = lineState ? [
     ['receiving', rate(down)], ['sending', rate(up)], ['lossDown', percent(lossDown)], ['lossUp', percent(lossUp)],
     ['roundTrip', roundTrip === null ? '–' : `${Math.round(roundTrip * 1000)} ms`],
     ['picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} / s` : ''}` : '–'], ['codec', codec ?? '–'],
     ...(estimate ? [['estimate', rate(estimate)]] : []), ...(reason ? [['reason', reason]] : []),
+    ...(heard ? [['heard', t(`line.heard.${heard}`)], ['seen', t(`line.seen.${seen}`)]] : []),
   ] : [];
   $('line-list').replaceChildren(...details.flatMap(([key, value]) => [
     element('dt', { textContent: t(`line.${key}`) }), element('dd', { textContent: value })]));

@@ -22,23 +22,30 @@ export function icon(name, meaning, isOff = false) {
   return svg;
 }
 
+/// The button of a device. `state`: on, off, opening or paused (nothing is sent), or missing (nothing arrives).
+export function press(id, state, iconName, text, action) {
+  const button = $(id), isOn = state === 'on';
+  button.classList.toggle('off', state === 'off');
+  button.classList.toggle('opening', ['opening', 'paused'].includes(state));
+  button.classList.toggle('missing', state === 'missing');
+  button.setAttribute('aria-busy', String(state === 'opening'));
+  button.setAttribute('aria-label', action);
+  button.querySelector('use').setAttribute('href', `#icon-${iconName}${isOn ? '' : '-off'}`);
+  button.querySelector('span').textContent = text;
+}
+
 /// Shows one of the page's parts: lobby, waiting, call or ended.
 export function show(part) {
   for (const id of ['lobby', 'waiting', 'call', 'ended']) $(id).hidden = id !== part;
 }
 
-let noticeTimer;
+/// Where `notice` tells its sentences. The lobby has no such place, and does not load it.
+let board = { tell: _ => {}, clear: () => {} };
+export const tellBy = given => { board = given; };
 
-/// Shows a sentence over the picture, for some seconds or (0) until the next one; null hides it. `action`: {text, act} of
-/// a button beside it.
+/// Tells a sentence over the picture, for some seconds or (0) until it is ended; null ends all that is told. `action`:
+/// {text, act} of a button beside it. What is heavier, or of some kind, goes to `tell` of notice-board.js.
 export function notice(text, seconds = 6, action = null) {
-  clearTimeout(noticeTimer);
-  $('notice').textContent = text ?? '';
-  $('notice').hidden = !text;
-  if (text && action) {
-    const button = element('button', { type: 'button', className: 'primary', textContent: action.text });
-    button.onclick = () => { notice(null); action.act(); };
-    $('notice').append(button);
-  }
-  if (text && seconds) noticeTimer = setTimeout(() => notice(null), seconds * 1000);
+  if (!text) return board.clear();
+  board.tell({ kind: 'told', key: text, text, seconds: seconds || null, actions: action ? [action] : [] });
 }

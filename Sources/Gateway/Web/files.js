@@ -3,14 +3,12 @@
 
 import { append, isAtEnd, sizeOf, toEnd } from '/assets/chat.js';
 import { element, notice } from '/assets/elements.js';
+import { Later } from '/assets/later.js';
 import { isChatOpen } from '/assets/side.js';
 import { MAX_FILE_BYTES } from '/assets/tessera.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-/// The pictures that the server takes, and their size.
-const TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
-const MAX_BYTES = 8 << 20;
 
 // ---- Files of the call
 
@@ -40,43 +38,13 @@ export function showFile({ id, name, bytes, progress, url }, author) {
 
 // ---- Sending
 
+const sending = new Later(() => import('/assets/file-sending.js'));
+
 /// Sends the files one after the other, to the receiver that the panel names. `call()`: the call that runs.
 async function send(files, call) {
-  const to = $('chat-to').value;
-  for (const file of files) {
-    const name = file.name || t('picture.this');
-    const isPicture = TYPES.includes(file.type);
-    if (isPicture && file.size <= MAX_BYTES) say(t('picture.sending', { file: name }), file);
-    const why = isPicture ? await sendPicture(file, call().seat, to) : await sendFile(file, call(), to);
-    if (why) say(t('picture.notSent', { file: name, why }), file);
-    // Another file may have been refused meanwhile, and its reason stays.
-    else if (sayer === file) say('');
-  }
-}
-
-/// Returns the reason where the file was not sent.
-async function sendFile(file, call, to) {
-  if (to) return t('file.everyone');
-  if (file.size > MAX_FILE_BYTES) return t('file.large');
-  if (!file.size) return t('file.empty');
-  return await call.channel.sendFile(file) ? null : t('file.busy');
-}
-
-/// Returns the reason where the picture was not sent.
-async function sendPicture(file, { room, id, secret }, to) {
-  if (file.size > MAX_BYTES) return t('picture.large');
-  if (!id) return t('picture.lost');
-  const address = `/api/rooms/${encodeURIComponent(room)}/chat/pictures${to ? `?to=${encodeURIComponent(to)}` : ''}`;
-  try {
-    const answer = await fetch(address, {
-      method: 'POST', headers: { Authorization: `Bearer ${id}.${secret}`, 'Content-Type': file.type }, body: file,
-    });
-    if (answer.ok) return null;
-    const { error } = await answer.json();
-    return error.message;
-  } catch {
-    return t('picture.unreachable');
-  }
+  const to = $('chat-to').value, script = await sending.get();
+  // Another file may have been refused meanwhile, and its reason stays.
+  await script?.sendFiles(files, call, to, { say, done: file => { if (sayer === file) say(''); }, mostBytes: MAX_FILE_BYTES });
 }
 
 /// The file that the status line is about.

@@ -1,81 +1,23 @@
-// What a moderator can do: a menu for each person, the settings of the room, and who waits to be let in.
+// What a moderator has: a button for each person and one for the room, and who waits to be let in. Their menus come when
+// one is opened first.
 
-import * as address from '/assets/address.js';
 import { element, icon } from '/assets/elements.js';
+import { Later } from '/assets/later.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-/// What can be done to a participant, and when.
-/** @type {[string, (person: any) => boolean][]} */
-const ACTIONS = [
-  ['mute', person => person.role !== 'viewer' && person.audio],
-  ['askToUnmute', person => person.role !== 'viewer' && !person.audio],
-  ['stopScreen', person => person.presenting],
-  ['lowerHand', person => person.hand],
-  ['stage', person => person.role === 'viewer'],
-  ['audience', person => person.role === 'participant'],
-];
-const ROLES = ['moderator', 'presenter', 'participant'];
-const MAX_VOLUME = 2;
-
-/// A button that does what cannot be undone at the second press.
-function grave(key, act) {
-  const button = element('button', { type: 'button', className: 'danger', textContent: t(key) });
-  let isSure = false;
-  const reset = () => { isSure = false; button.textContent = t(key); };
-  button.onclick = () => {
-    if (isSure) return act();
-    isSure = true;
-    button.textContent = t('host.sure', { what: t(key) });
-  };
-  button.onblur = reset;
-  return button;
-}
-
-// ---- One person
-
-let shownPerson = null;
+const menus = new Later(() => import('/assets/host-menus.js'));
 
 /// The button of a person's menu, in the list of people.
 export function personButton(call, { id, name }) {
   const button = element('button', { type: 'button', className: 'plain more', title: t('host.menu.title') }, icon('more'));
   button.setAttribute('aria-label', t('host.menu', { name }));
   button.setAttribute('aria-haspopup', 'dialog');
-  button.onclick = () => openPerson(call, id);
+  button.onclick = async () => (await menus.get())?.openPerson(call, id);
   return button;
 }
 
 export const hasMenu = (call, person) => call.isModerator && person.id !== call.id;
-
-function openPerson(call, id) {
-  const person = call.people.find(id);
-  if (!person) return;
-  shownPerson = id;
-  const act = (action, fields) => {
-    call.moderate(action, id, fields);
-    $('person-menu').close();
-  };
-  const button = (key, action, fields) => {
-    const made = element('button', { type: 'button', textContent: t(key) });
-    made.dataset.action = fields?.role ?? action;
-    made.onclick = () => act(action, fields);
-    return made;
-  };
-  const remove = grave('host.remove', () => act('remove'));
-  remove.dataset.action = 'remove';
-  const recorded = person.unrecordedBy?.includes('host') || person.recorded;
-  $('person-title').textContent = person.name;
-  $('person-actions').replaceChildren(
-    ...ACTIONS.filter(([, isFitting]) => isFitting(person)).map(([action]) => button(`host.${action}`, action)),
-    ...(person.role === 'viewer' ? [] : ROLES.filter(role => role !== person.role).map(role => button(`host.make.${role}`, 'role', { role }))),
-    ...(person.role === 'viewer' || !recorded ? [] : [button(person.recorded ? 'host.leaveOut' : 'host.record', 'recorded', { recorded: !person.recorded })]),
-    remove);
-  $('person-volume').value = person.volume ?? 1;
-  $('person-volume').max = MAX_VOLUME;
-  $('person-volume').onchange = () => call.moderate('volume', id, { volume: Number($('person-volume').value) });
-  $('person-volume').closest('label').hidden = person.role === 'viewer';
-  $('person-menu').showModal();
-}
 
 // ---- The room
 
@@ -83,18 +25,9 @@ function openPerson(call, id) {
 /** @param {import('./call.js').Call} call */
 export function showHosts(call) {
   $('open-room').hidden = !call.isModerator;
-  if (!call.isModerator && $('room-menu').open) $('room-menu').close();
-  if ($('person-menu').open && !(call.isModerator && call.people.find(shownPerson))) $('person-menu').close();
-  const { locked, layoutLocked, admit, pin, hls } = call.settings;
-  $('room-locked').checked = Boolean(locked);
-  $('room-layout-locked').checked = Boolean(layoutLocked);
-  $('room-admit').checked = admit === 'moderator';
-  $('room-pin-clear').hidden = !pin;
-  $('room-pin').placeholder = t(pin ? 'host.pin.set' : 'host.pin.none');
+  const { locked } = call.settings;
+  menus.loaded?.update(call);
   $('locked-badge').hidden = !locked;
-  $('room-watch').hidden = !hls;
-  $('watch-link').value = address.linkToWatch(call.room);
-  $('watch-open').href = $('watch-link').value;
   showWaiting(call);
 }
 
@@ -103,7 +36,7 @@ function showWaiting(call) {
   $('waiting-people').hidden = !people.length;
   $('waiting-count').textContent = people.length ? t('host.waiting', { count: people.length }) : '';
   $('admit-all').hidden = people.length < 2;
-  $('waiting-list').replaceChildren(...people.map(({ id, name }) => {
+  $('waiting-list').replaceChildren(...people.map(({ id, name, removed }) => {
     const button = (key, action) => {
       const made = element('button', { type: 'button', textContent: t(key) });
       made.setAttribute('aria-label', t(`${key}.name`, { name }));
@@ -111,35 +44,14 @@ function showWaiting(call) {
       made.onclick = () => call.moderate(action, id);
       return made;
     };
-    return element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }),
+    return element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }),
+      ...(removed ? [element('span', { className: 'role', textContent: t('host.wasRemoved') })] : []),
       button('host.admit', 'admit'), button('host.refuse', 'refuse'), button('host.refuseAddress', 'refuseAddress'));
   }));
 }
 
 /// `call()`: the call that runs.
 export function bindHosts(call) {
-  $('open-room').onclick = () => $('room-menu').showModal();
+  $('open-room').onclick = async () => (await menus.get())?.openRoom(call);
   $('admit-all').onclick = () => call().moderate('admit');
-  const act = action => () => { call().moderate(action); $('room-menu').close(); };
-  $('mute-all').onclick = act('muteAll');
-  $('lower-hands').onclick = act('lowerHands');
-  $('room-locked').onchange = () => call().changeRoom({ locked: $('room-locked').checked });
-  $('room-layout-locked').onchange = () => call().changeRoom({ layoutLocked: $('room-layout-locked').checked });
-  $('room-admit').onchange = () => call().changeRoom({ admit: $('room-admit').checked ? 'moderator' : 'anyone' });
-  const setPIN = pin => {
-    call().changeRoom({ pin });
-    $('room-pin').value = '';
-  };
-  $('room-pin-set').onclick = () => { if ($('room-pin').value && $('room-pin').reportValidity()) setPIN($('room-pin').value); };
-  // Six digits: the server looks at 20 wrong ones a minute, whoever sends them. The field keeps it, to be passed on.
-  $('room-pin-make').onclick = () => {
-    const pin = String(crypto.getRandomValues(new Uint32Array(1))[0] % 1_000_000).padStart(6, '0');
-    setPIN(pin);
-    $('room-pin').value = pin;
-    $('room-pin').select();
-  };
-  $('room-pin-clear').onclick = () => setPIN('');
-  const end = grave('host.end', act('end'));
-  end.id = 'end-room';
-  $('room-actions').append(end);
 }

@@ -1,57 +1,11 @@
-// The menu of layouts, for everyone or only for the user.
+// The names of layouts, and the way to their menu.
 
-import * as address from '/assets/address.js';
-import { element } from '/assets/elements.js';
+import { Later } from '/assets/later.js';
 import { has, t } from '/assets/words.js';
 
-const $ = id => document.getElementById(id);
+const menu = new Later(() => import('/assets/layout-menu.js'));
 
-export async function openLayouts(call) {
-  const choose = (name, scope) => {
-    call.chooseLayout(name, scope);
-    $('layout-menu').close();
-  };
-  await showLayouts(call, choose);
-  const scopes = document.querySelectorAll('[name=scope]');
-  scopes[0].disabled = !call.mayArrange;
-  if (!call.mayArrange) scopes[1].checked = true;
-  $('layout-locked').hidden = call.mayArrange;
-  $('layout-menu').showModal();
-}
-
-async function showLayouts(call, choose) {
-  const { layout: current, mine } = call;
-  const headers = address.token() ? { Authorization: `Bearer ${address.token()}` } : {};
-  const layouts = await fetch('/api/layouts', { headers }).then(response => (response.ok ? response.json() : [])).catch(() => []);
-  if (!layouts.length) $('layouts').replaceChildren(element('p', { textContent: t('layout.none') }));
-  if (!layouts.length) return;
-  const back = element('button', { type: 'button', id: 'layout-back', className: 'whole' }, t('layout.back'), element('small', { textContent: t('layout.back.about') }));
-  back.onclick = () => { call.commonPicture(); $('layout-menu').close(); };
-  $('layouts').replaceChildren(...(mine ? [back] : []), ...layouts.map(layout => {
-    const button = element('button', { type: 'button' }, drawing(layout.example ?? []), element('span', { textContent: title(layout.name) }), element('small', { dir: 'auto', textContent: layout.description ?? '' }));
-    button.dataset.layout = layout.name;
-    button.setAttribute('aria-pressed', String(layout.name === (mine?.name ?? current)));
-    button.onclick = () => choose(layout.name, document.querySelector('[name=scope]:checked').value);
-    return button;
-  }));
-}
+export async function openLayouts(call) { (await menu.get())?.openLayouts(call, layoutTitle); }
 
 /// The name of a layout; that of a shipped one in the user's language.
-const title = name => (has(`layout.name.${name}`) ? t(`layout.name.${name}`) : (name[0].toUpperCase() + name.slice(1)).replaceAll('-', ' '));
-
-/// A small picture of a layout's example: its tiles, the largest in another colour.
-function drawing(example) {
-  const make = (tag, attributes) => {
-    const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    return made;
-  };
-  const [width, height, gap] = [160, 90, 1.5];
-  const largest = example.reduce((most, { width, height }) => Math.max(most, width * height), 0);
-  const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, class: 'drawing', 'aria-hidden': 'true' });
-  svg.append(...example.map(tile => make('rect', {
-    x: tile.x * width + gap, y: tile.y * height + gap, width: Math.max(1, tile.width * width - 2 * gap), height: Math.max(1, tile.height * height - 2 * gap),
-    rx: 3, class: tile.width * tile.height > largest * 0.9 && largest > 0.3 ? 'large' : '',
-  })));
-  return svg;
-}
+export const layoutTitle = name => (has(`layout.name.${name}`) ? t(`layout.name.${name}`) : (name[0].toUpperCase() + name.slice(1)).replaceAll('-', ' '));

@@ -1,13 +1,16 @@
 // The lobby: name, room, and a look at one's own camera and microphone.
 
 import * as address from '/assets/address.js';
+import { chime } from '/assets/chime.js';
 import { watchLevel } from '/assets/devices.js';
-import { fillPickers, remember, remembered } from '/assets/pickers.js';
+import { press } from '/assets/elements.js';
+import { fillLoudspeakers, fillPickers, isOff, keepOff, remember, remembered } from '/assets/pickers.js';
 import { isToldOf, roomTyped, watchRoom } from '/assets/roominfo.js';
 import { Sending } from '/assets/sending.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
+const DEVICES = { audio: 'microphone', video: 'camera' };
 
 class Lobby {
   /** @param {import('./sending.js').Sending} sending */
@@ -16,8 +19,19 @@ class Lobby {
     /// Called with a room, a name, a PIN, and whether the user was told that the room is recorded.
     /** @type {(room: string, name: string, pin: string, isTold: boolean) => void} */
     this.join = () => {};
+    /// Called with each call that begins.
+    /** @type {(call: import('./call.js').Call) => void} */
+    this.called = () => {};
     this.stopMeter = () => {};
-    for (const id of ['camera', 'microphone']) $(id).onchange = () => { remember(id, $(id).value); this.preview(); };
+    this.metered = null;
+    this.problems = [];
+    for (const [kind, id] of Object.entries(DEVICES)) {
+      $(id).onchange = () => this.choose(kind, $(id).value);
+      $(`lobby-${kind}`).onclick = () => this.turn(kind, sending.chosen[kind] === 'off');
+    }
+    sending.addEventListener('changed', () => this.show());
+    $('loudspeaker').onchange = () => remember('loudspeaker', $('loudspeaker').value);
+    $('test-loudspeaker').onclick = () => this.test();
     $('room').oninput = roomTyped;
     $('join-form').onsubmit = event => {
       event.preventDefault();
@@ -29,7 +43,7 @@ class Lobby {
 
   /// Opens the devices; joins at once where the address asks for it.
   async open() {
-    $('name').value = address.query.get('name') ?? remembered('name');
+    $('name').value = address.name() ?? remembered('name');
     $('room').value = address.room ?? remembered('room');
     const opening = this.preview();
     watchRoom();
@@ -43,29 +57,78 @@ class Lobby {
 
   async preview() {
     this.stopMeter();
-    const { sending } = this;
-    const problems = await sending.open({
+    this.metered = null;
+    await this.opened(this.sending.open({
       camera: $('camera').value || remembered('camera'), microphone: $('microphone').value || remembered('microphone'),
-    });
-    $('preview').srcObject = sending.stream;
-    $('preview-note').textContent = [...problems.map(explain), ...(sending.cameraTrack || problems.length ? [] : [t('camera.isOff')])].join(' ');
+      audio: !isOff('audio'), video: !isOff('video'),
+    }));
+  }
+
+  /// Turns the microphone or the camera on or off for the call. Which device it is stays as it was chosen; without one, any.
+  async turn(kind, isOn) {
+    keepOff(kind, !isOn);
+    if (isOn && $(DEVICES[kind]).value === 'none') remember(DEVICES[kind], '');
+    await this.opened(kind === 'audio' ? this.sending.setAudio(isOn) : this.sending.setVideo(isOn));
+  }
+
+  /// Who takes a camera, or a microphone after none, wants it to be sent.
+  async choose(kind, id) {
+    const had = remembered(DEVICES[kind]);
+    remember(DEVICES[kind], id);
+    if (id !== 'none' && (kind === 'video' || had === 'none')) keepOff(kind, false);
+    await this.preview();
+  }
+
+  /// What comes while devices open, and after it.
+  async opened(opening) {
+    this.problems = [];
+    this.show();
+    this.problems = await opening;
+    await fillPickers($('camera'), $('microphone'), this.sending);
+    await fillLoudspeakers($('loudspeaker'));
+    this.show();
+  }
+
+  /// Shows what the devices do.
+  show() {
+    if ($('lobby').hidden) return;
+    const { sending } = this, { chosen, isBusy } = sending;
+    if ($('preview').srcObject !== sending.stream) $('preview').srcObject = sending.stream;
+    press('lobby-audio', chosen.audio, 'mic', t(`microphone.${chosen.audio}`), t(`audio.${chosen.audio}.action`));
+    press('lobby-video', chosen.video, 'camera', t(`camera.${chosen.video}`), t(`camera.${chosen.video}.action`));
+    $('preview-busy').hidden = !isBusy;
+    for (const id of ['camera', 'microphone']) {
+      $(id).setAttribute('aria-busy', String(isBusy));
+      if (isBusy && !$(id).options.length) $(id).replaceChildren(new Option('…', ''));
+    }
+    const isDark = !sending.cameraTrack && !this.problems.length;
+    $('preview-note').textContent = [...this.problems.map(explain), ...(isBusy ? [t('device.opening')] : isDark ? [t('camera.isOff')] : [])].join(' ');
     // Somebody may have joined before the devices were open.
-    if (!$('join').disabled) this.showLevel();
-    await fillPickers($('camera'), $('microphone'), sending);
+    if (!$('join').disabled && this.metered !== sending.audioTrack) this.showLevel();
+  }
+
+  /// Plays a few tones by the chosen loudspeaker.
+  async test() {
+    $('test-loudspeaker').disabled = true;
+    await chime($('loudspeaker').value).catch(() => {});
+    $('test-loudspeaker').disabled = false;
   }
 
   /// Something was plugged in or unplugged: a first camera or microphone is taken at once.
   async devicesChanged() {
     if ($('lobby').hidden) return;
     const { cameraTrack, audioTrack } = this.sending;
-    const isMissing = (track, id) => !track && $(id).value !== 'none';
-    if (isMissing(cameraTrack, 'camera') || isMissing(audioTrack, 'microphone')) await this.preview();
-    else await fillPickers($('camera'), $('microphone'), this.sending);
+    const isMissing = (track, kind) => !track && !isOff(kind) && $(DEVICES[kind]).value !== 'none';
+    if (isMissing(cameraTrack, 'video') || isMissing(audioTrack, 'audio')) return this.preview();
+    await fillPickers($('camera'), $('microphone'), this.sending);
+    await fillLoudspeakers($('loudspeaker'));
   }
 
   showLevel() {
     this.stopMeter();
-    this.stopMeter = watchLevel(this.sending.stream, level => { $('preview-level').value = level; });
+    this.metered = this.sending.audioTrack;
+    // Who is muted sees no level, as nobody hears it.
+    this.stopMeter = watchLevel(this.sending.stream, level => { $('preview-level').value = this.sending.chosen.audio === 'off' ? 0 : level; });
   }
 
   submit(isTold) {

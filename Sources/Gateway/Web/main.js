@@ -1,28 +1,34 @@
 // The page from the lobby on: it shows the call or the end, and binds the elements to what they do. `start.js` loads it.
 
 import * as address from '/assets/address.js';
+import { bindAttention, setTitle } from '/assets/attention.js';
 import { bindAvatar, sendAvatar } from '/assets/avatar.js';
 import { clearMessages } from '/assets/chat.js';
+import { bindChatForm } from '/assets/chat-form.js';
 import { askConsent } from '/assets/consent.js';
 import { showLine, toggleLineDetails } from '/assets/controls.js';
 import { notice, show } from '/assets/elements.js';
 import { bindFiles } from '/assets/files.js';
 import { bindHosts } from '/assets/hosts.js';
 import { openLayouts } from '/assets/layouts.js';
-import { bindInvitation, showInvitation } from '/assets/invite.js';
+import { bindInvitation } from '/assets/invite.js';
 import { lobby, sending } from '/assets/lobby.js';
+import { bindNotices } from '/assets/notice-board.js';
 import { followOrientation, wantedView } from '/assets/orientation.js';
 import { zoom } from '/assets/picture.js';
+import { followPlace } from '/assets/place.js';
+import { bindPushToTalk } from '/assets/push-to-talk.js';
 import { bindReactions } from '/assets/reactions.js';
 import { bindRecordings, followRecording, mark, openRecordings } from '/assets/recordings.js';
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
+import { actionOf } from '/assets/shortcuts.js';
 import { showCall } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { followStreaming } from '/assets/streaming.js';
 import { Call } from '/assets/tessera.js';
-import { bindPushToTalk, MutedSpeech } from '/assets/voice.js';
+import { MutedSpeech } from '/assets/voice.js';
 import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
 import { explain, has, t } from '/assets/words.js';
 
@@ -42,25 +48,32 @@ function openLobby() {
 export function join(room, name, pin, isTold) {
   sending.start();
   call = new Call(sending, { ...address.callOptions(room, name, pin), view: wantedView(), recorded: !isUnwilling(), isTold });
+  followPlace(call, showPart);
+  lobby.called(call);
   followOrientation(call);
   call.addEventListener('waiting', waiting);
-  call.addEventListener('admitted', () => show('call'));
   call.addEventListener('delayed', ({ detail }) => lobby.showWait(t('join.delayed', { seconds: detail })));
   call.addEventListener('refused', ({ detail }) => refused(detail));
   call.addEventListener('entered', ({ detail }) => entered(detail));
   call.addEventListener('seat', () => sendAvatar(call));
   call.addEventListener('consent', () => askConsent(call));
+  call.addEventListener('hostKey', ({ detail }) => address.hostKeys.keep(call.room, detail));
   call.addEventListener('ended', ({ detail }) => ended(detail));
   followRecording(call);
   followStreaming(call);
   shown = showCall(call);
 }
 
+function showPart(part) {
+  show(part);
+  // The button that had the focus is gone. A page in a frame takes the focus from nobody.
+  if (part === 'call' && document.hasFocus()) $('call-title').focus();
+}
+
 /// A moderator has to let the user in; also in the middle of a call, after the seat was lost.
 function waiting() {
   closeDialogs();
   notice(null);
-  show('waiting');
   $('waiting-title').focus();
 }
 
@@ -68,19 +81,17 @@ function waiting() {
 function closeDialogs() { document.querySelectorAll('dialog[open]:not(#consent)').forEach(dialog => dialog.close()); }
 
 function refused(problem) {
-  if (problem.code === 'unauthorized') address.forgetToken();
-  show('lobby');
+  // A guest link is for one room, and for a time.
+  if (problem.code === 'unauthorized' || (problem.code === 'forbidden' && address.token()?.startsWith('guest.'))) address.forgetToken();
   lobby.showRefusal(problem);
 }
 
 function entered(room) {
   lobby.close();
-  if (!address.isEmbedded) history.replaceState(null, '', `/r/${encodeURIComponent(room)}${location.search}`);
-  document.title = t('title', { room });
-  $('call-title').textContent = document.title;
-  showInvitation(room);
+  address.leaveName(room, $('name').value);
+  setTitle(t('title', { room }));
+  $('call-title').textContent = t('title', { room });
   applySettings(call);
-  show('call');
   showSide(null);
   clearMessages();
   unread(0);
@@ -95,7 +106,8 @@ function ended(end) {
   $('ended-text').textContent = !end ? '' : has(`ended.${end.reason}`) ? t(`ended.${end.reason}`) : explain({ code: end.reason, message: end.message });
   document.querySelectorAll('dialog[open]').forEach(dialog => dialog.close());
   notice(null);
-  show('ended');
+  // Who has waited in vain may join again.
+  lobby.close();
   $('ended-title').focus();
 }
 
@@ -118,7 +130,7 @@ $('open-layout').onclick = () => openLayouts(call);
 bindStage();
 bindReactions(() => call);
 bindSelf(sending);
-bindInvitation();
+bindInvitation(() => (call?.connection ? call : null));
 bindSettings(sending, lobby, () => (call?.connection ? call : null));
 bindUnrecorded(() => (call?.connection ? call : null));
 bindAvatar(() => (call?.connection ? call : null));
@@ -126,15 +138,11 @@ new MutedSpeech(sending);
 
 // ---- People and chat
 
+bindNotices();
+bindAttention();
 bindSide();
 bindHosts(() => call);
-$('chat-form').onsubmit = event => {
-  event.preventDefault();
-  const text = $('chat-text').value.trim();
-  if (!text) return;
-  call.chat(text, $('chat-to').value);
-  $('chat-text').value = '';
-};
+bindChatForm(() => call);
 bindFiles(() => call);
 
 // ---- The picture
@@ -158,11 +166,13 @@ addEventListener('keydown', event => {
     else if (isSideOpen()) showSide(null);
     return;
   }
-  if ($('call').hidden || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select, textarea')) return;
-  const action = { m: 'toggleAudio', v: 'toggleVideo', h: 'toggleHand' }[event.key];
-  if (action && !(call.isViewer && action !== 'toggleHand')) sending[action]();
-  if (event.key === 'f') toggleFullScreen();
-  if (event.key === 'k') mark('');
+  if ($('call').hidden || event.target.matches('input, select, textarea')) return;
+  const action = actionOf(event);
+  if (action === 'audio' && !call.isViewer) sending.toggleAudio();
+  if (action === 'video' && !call.isViewer) sending.toggleVideo();
+  if (action === 'hand') sending.toggleHand();
+  if (action === 'fullScreen') toggleFullScreen();
+  if (action === 'mark') mark('');
 });
 bindPushToTalk(sending, () => !$('call').hidden && !call.isViewer);
 // A press of the space bar speaks, and does not press again the button that was clicked last.

@@ -32,6 +32,12 @@ export class People {
     this.viewers = viewers;
   }
 
+  /// Those who have raised a hand first, in the order in which they did; then the others as they came.
+  get ordered() {
+    const hands = this.list.filter(({ hand }) => hand).sort((one, other) => (one.handOrder ?? 0) - (other.handOrder ?? 0));
+    return [...hands, ...this.list.filter(({ hand }) => !hand)];
+  }
+
   /// Marks who speaks; null: nobody.
   speaks(id) { for (const person of this.list) person.speaking = person.id === id; }
 

@@ -1,6 +1,7 @@
 // The picture of the call on this screen: names over tiles, a tile enlarged by a tap.
 
 import { element } from '/assets/elements.js';
+import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
@@ -47,8 +48,10 @@ export function showNames(tiles, people, video) {
   if (!tiles || !video.videoWidth || zoomed) return overlay.replaceChildren();
   const { scale, left, top } = placement(tiles, video);
   overlay.replaceChildren(...tiles.tiles.filter(tile => tile.label === false).map(tile => {
-    const name = people.find(tile.participant)?.name ?? '';
-    const label = element('span', { textContent: name });
+    const person = people.find(tile.participant), name = person?.name ?? '';
+    // Without a section of its own the camera's tile shows the screen.
+    const isScreen = tile.source === 'screen' || (person?.presenting && !tiles.tiles.some(other => other.participant === tile.participant && other.source === 'screen'));
+    const label = element('span', { dir: 'auto', textContent: isScreen ? t('picture.screen', { name }) : name });
     label.style.left = `${left + tile.x * scale + 8}px`;
     label.style.top = `${top + (tile.y + tile.height) * scale - 32}px`;
     return label;

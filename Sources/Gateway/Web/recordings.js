@@ -1,20 +1,19 @@
-// The recording of the call: the dialog that starts, pauses and stops it, and the list of what this meeting has recorded.
+// What everyone is told of the recording of the call, and the keys that its hosts find it by afterwards. The dialog comes
+// when it is opened first.
 
-import { element, notice } from '/assets/elements.js';
-import { clock as length, hideTimeline, showTimeline } from '/assets/timeline.js';
-import { explain, language, t } from '/assets/words.js';
+import { notice } from '/assets/elements.js';
+import { Later } from '/assets/later.js';
+import { announce } from '/assets/news.js';
+import { RecordingKeys } from '/assets/recording-keys.js';
+import { region, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-// While the server completes a file.
-const LOOK_AGAIN = 1500;
+const keys = new RecordingKeys();
+const dialog = new Later(() => import('/assets/recordings-dialog.js'));
 
 let call = null;
-/// The recording as last shown, and the timer of the next look at the list.
-let known = null, knownAll = [], timer;
-/// The part that the player shows: {entry, part}; null: none.
-let playing = null;
-
-// ---- What everyone is told
+/// The recording as last shown.
+let known = null, knownAll = [];
 
 /// Shows and speaks what the recording of this call does, until the call ends.
 export function followRecording(newCall) {
@@ -26,13 +25,15 @@ export function followRecording(newCall) {
     known = call.recording;
     knownAll = call.recordings.map(each => each.id);
     // Who joins is told by the lobby or is asked.
-    if (word && call.connection) tell(t(word));
-    showState();
-    if ($('recordings').open) list();
+    if (word && call.connection) tell(t(word), true);
+    if ($('recordings')?.open) dialog.loaded?.update();
+    // A host finds the recording after the call, even without having opened the list.
+    else if (word === 'record.started' && call.connection && call.mayRecord) fetchList();
   });
-  call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) })); });
-  call.addEventListener('problem', ({ detail }) => { if ($('recordings').open) say(explain(detail)); });
-  call.addEventListener('ended', () => clearTimeout(timer));
+  call.addEventListener('entered', () => { if (call.recording && !call.isHeld) tell(t('record.since', { time: time(call.recording.startedAt) }), true); });
+  call.addEventListener('entered', () => { if (call.recording && call.mayRecord) fetchList(); });
+  call.addEventListener('problem', ({ detail }) => { if ($('recordings')?.open) dialog.loaded?.refused(detail); });
+  call.addEventListener('ended', () => dialog.loaded?.end());
 }
 
 function change(before, now) {
@@ -44,164 +45,37 @@ function change(before, now) {
   return now.state === 'paused' ? 'record.nowPaused' : 'record.goesOn';
 }
 
-function tell(text) {
-  notice(text);
-  // The notice is hidden before and after, which screen readers do not follow.
+/// `isHeavy`: what it says concerns everyone, and stands beside other notices.
+function tell(text, isHeavy = false) {
+  if (isHeavy) announce({ kind: 'recording', text });
+  else notice(text);
   $('recording-spoken').textContent = text;
 }
 
-// ---- The dialog
+export async function openRecordings() { (await dialog.get())?.openRecordings(call, { fetchList, mark, hasKeys }); }
 
-export function openRecordings() {
-  say('');
-  showState();
-  $('recordings').showModal();
-  list();
-}
+export function bindRecordings() { showLibrary(); }
 
-function showState() {
-  const running = call.recording;
-  const since = running && time(running.startedAt);
-  const none = call.preRoll ? 'record.none.kept' : 'record.none';
-  $('recordings-state').textContent = t(!running ? none : running.state === 'paused' ? 'record.isPaused' : 'record.since', { time: since, seconds: call.preRoll });
-  $('record-start').hidden = Boolean(running);
-  $('record-pause').hidden = running?.state !== 'recording';
-  $('record-resume').hidden = running?.state !== 'paused';
-  $('record-stop').hidden = $('record-mark-row').hidden = !running;
-}
+const hasKeys = () => keys.all.length > 0;
 
-function say(text) {
-  $('recordings-note').textContent = text;
-  $('recordings-note').hidden = !text;
-}
-
-export function bindRecordings() {
-  for (const action of ['start', 'pause', 'resume', 'stop']) {
-    $(`record-${action}`).onclick = () => {
-      say('');
-      call.record(action);
-      // The button is gone in a moment.
-      $('recordings-state').focus();
-    };
-  }
-  $('record-mark').onclick = () => {
-    mark($('record-mark-text').value);
-    $('record-mark-text').value = '';
-  };
-  $('record-mark-text').onkeydown = event => {
-    if (event.key !== 'Enter') return;
-    // The dialog is a form, which Enter would close.
-    event.preventDefault();
-    $('record-mark').click();
-  };
-  $('recordings').onclose = () => {
-    clearTimeout(timer);
-    stopPlayer();
-  };
-  $('recording-player').onended = () => { if (playing.part < parts(playing.entry)) watch(playing.entry, playing.part + 1); };
-  $('recording-player').onerror = () => {
-    if (!playing) return;
-    say(t('record.notPlayed'));
-    // The link may have ended: the list brings a new one.
-    stopPlayer();
-    list();
-  };
-}
+function showLibrary() { $('ended-recordings').hidden = !hasKeys(); }
 
 /// Sets a mark in the recording: a chapter with this title, or with the user's name.
 export function mark(text) {
   if (!call.recording || !call.mayRecord) return;
-  say('');
   call.mark(text.trim() || t('record.mark.by', { name: call.me?.name ?? '' }));
   tell(t('record.marked'));
 }
 
-// ---- The list
-
-async function list() {
-  clearTimeout(timer);
+/// The meeting's recordings, whose keys this browser keeps where they are the user's own: {answer, entries}.
+async function fetchList() {
   const { room, id, secret } = call.seat;
   const address = new URL(`/api/rooms/${encodeURIComponent(room)}/recordings`, call.server);
   const answer = await fetch(address, { headers: { Authorization: `Bearer ${id}.${secret}` } }).catch(() => null);
   const entries = answer?.ok ? await answer.json().catch(() => []) : [];
-  if (!answer) say(t('record.unreachable'));
-  else if (answer.status === 403) say(t('record.notYours'));
-  $('recordings-title-list').hidden = !entries.length;
-  const focused = document.activeElement?.closest?.('#recordings-list li')?.dataset.recording;
-  $('recordings-list').replaceChildren(...entries.map(row));
-  // The list is rebuilt: restore the keyboard focus.
-  if (focused) $('recordings-list').querySelector(`[data-recording="${focused}"] button`)?.focus();
-  const isUnfinished = entries.some(entry => !entry.url && entry.state !== 'failed' && !runs(entry));
-  if (isUnfinished && $('recordings').open) timer = setTimeout(list, LOOK_AGAIN);
+  if (address.origin === location.origin) keys.keep(entries);
+  showLibrary();
+  return { answer, entries };
 }
 
-const runs = entry => call.recordings.some(each => each.id === entry.id);
-const parts = entry => entry.parts ?? 1;
-const link = (entry, part) => new URL(entry.url + (part > 1 ? `&part=${part}` : ''), call.server).href;
-
-function row(entry) {
-  const line = element('li', {}, element('span', { className: 'what', textContent: describe(entry) }));
-  line.dataset.recording = entry.id;
-  if (!entry.url) return line;
-  const about = { time: time(entry.startedAt) };
-  const select = element('select', { hidden: parts(entry) === 1 });
-  select.setAttribute('aria-label', t('record.part.which', about));
-  // More parts than anyone chooses from are read one after the other by the player.
-  for (let part = 1; part <= Math.min(parts(entry), 200); part += 1) select.append(new Option(t('record.part', { part }), String(part)));
-  const button = element('button', { type: 'button', textContent: t('record.watch') });
-  button.setAttribute('aria-label', t('record.watch.which', about));
-  button.onclick = () => watch(entry, Number(select.value));
-  const save = element('a', { className: 'button', download: entry.file, href: link(entry, 1), textContent: t('record.download') });
-  save.setAttribute('aria-label', t('record.download.which', about));
-  select.onchange = () => { save.href = link(entry, Number(select.value)); };
-  line.append(select, button, save);
-  if (entry.tracks?.length) line.append(tracks(entry));
-  return line;
-}
-
-/// What single participants sent, each as a file.
-function tracks(entry) {
-  const items = entry.tracks.map((track, index) => {
-    const text = t(`record.track.${track.kind}`, { name: track.name, time: length(track.start) });
-    return element('li', {}, element('a', { download: track.file, href: `${link(entry, 1)}&track=${index + 1}`, textContent: text }));
-  });
-  const summary = element('summary', { textContent: t('record.tracks', { count: entry.tracks.length }) });
-  return element('details', {}, summary, element('ul', {}, ...items));
-}
-
-function describe(entry) {
-  const values = { time: time(entry.startedAt), length: length(entry.duration), size: size(entry.bytes) };
-  if (entry.url) return t(entry.audioOnly ? 'record.entry.audio' : 'record.entry', values) + (entry.error ? ` – ${entry.error}` : '');
-  if (entry.state === 'failed') return t('record.failed', { ...values, why: entry.error ?? '' });
-  return t(runs(entry) ? 'record.entry.running' : 'record.entry.closing', values);
-}
-
-const time = date => new Date(date).toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit' });
-
-function size(bytes = 0) {
-  const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : bytes < 1e9 ? [bytes / 1e6, 'MB'] : [bytes / 1e9, 'GB'];
-  return `${value.toLocaleString(language, { maximumFractionDigits: value < 10 ? 1 : 0 })} ${unit}`;
-}
-
-// ---- The player
-
-function watch(entry, part) {
-  playing = { entry, part };
-  const player = $('recording-player');
-  player.hidden = false;
-  player.src = link(entry, part);
-  player.setAttribute('aria-label', t('record.player', { time: time(entry.startedAt) }));
-  player.play().catch(() => {});
-  player.focus();
-  showTimeline(player, entry, part, link(entry, 1));
-}
-
-function stopPlayer() {
-  playing = null;
-  const player = $('recording-player');
-  hideTimeline();
-  player.pause();
-  player.removeAttribute('src');
-  player.load();
-  player.hidden = true;
-}
+const time = date => new Date(date).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });

@@ -39,6 +39,9 @@ async function look(room) {
 }
 
 function show(info) {
+  // Who is the host, or comes by a guest link, needs none.
+  const needsPIN = Boolean(info?.pin) && !address.hostKeys.find($('room').value.trim()) && !address.token();
+  if (needsPIN) $('pin-field').hidden = false;
   const names = (info?.participants ?? []).filter(({ role }) => role !== 'viewer').map(({ name }) => name);
   const more = names.length - MAX_NAMES;
   $('room-people').textContent = !info ? ''

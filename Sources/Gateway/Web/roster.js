@@ -19,10 +19,12 @@ const rows = new Map();
 export function showPeople(call) {
   const { people, id: ownId } = call;
   $('people-count').textContent = people.list.length + people.viewers;
-  const shown = people.list.map(person => {
+  const hands = people.list.filter(({ hand }) => hand).length;
+  const shown = people.ordered.map((person, index) => {
+    const place = person.hand && hands > 1 ? index + 1 : null;
     const { speaking, ...lasting } = person;
-    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id]);
-    const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person) };
+    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place]);
+    const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person, place) };
     const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
     rows.set(person.id, { state, made, hadFocus });
     made.classList.toggle('speaking', Boolean(speaking));
@@ -41,22 +43,27 @@ function replaceRows(list, shown) {
   shown.forEach((row, index) => { if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null); });
 }
 
-function row(call, person) {
+/// `place`: of the raised hand; null: it is the only one, or down.
+function row(call, person, place) {
   const name = person.id === call.id ? t('people.you', { name: person.name }) : person.name;
-  const made = element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: name }));
+  const made = element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }));
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
+  if (place) made.append(element('span', { className: 'hand-place', textContent: place, title: t('hand.place', { place }) }));
   if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
   if (person.presenting) made.append(icon('screen', t('share.on')));
-  const hears = person.audio && !person.audioMuted, shows = person.video && !person.videoMuted;
+  const audio = arrival(person, 'audio', person.audio && !person.audioMuted), video = arrival(person, 'video', person.video && !person.videoMuted);
   made.append(
-    icon(hears ? 'mic' : 'mic-off', t(hears ? 'microphone.on' : 'microphone.off'), !hears),
-    icon(shows ? 'camera' : 'camera-off', t(shows ? 'camera.on' : 'camera.off'), !shows));
+    icon(audio === 'on' ? 'mic' : 'mic-off', t(`microphone.${audio}`), audio !== 'on'),
+    icon(video === 'on' ? 'camera' : 'camera-off', t(`camera.${video === 'missing' ? 'unseen' : video}`), video !== 'on'));
   if (person.role !== 'viewer') made.append(pin(call, person));
   if (hasMenu(call, person)) made.append(personButton(call, person));
   return made;
 }
+
+/// on, off, or missing: it is on, and nothing of it arrives.
+const arrival = ({ missing }, kind, isOn) => (!isOn ? 'off' : missing?.includes(kind) ? 'missing' : 'on');
 
 function pin(call, { id, name }) {
   const isPinned = id === call.mine?.pin;
@@ -73,5 +80,8 @@ function showReceivers(people, ownId) {
   const chosen = to.value;
   to.replaceChildren(
     new Option(t('chat.everyone'), ''), ...people.list.filter(({ id }) => id !== ownId).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
+  // What is written for one person is not for everyone when that person leaves.
+  const isKept = chosen && !people.find(chosen) && $('chat-text').value;
+  if (isKept) to.append(new Option(t('chat.gone'), chosen));
   to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
 }

@@ -13,6 +13,8 @@ export async function showSelf(now = sending) {
   const track = sending?.cameraTrack;
   const isShown = Boolean(track) && sending.video && isSelfShown();
   $('self').hidden = !isShown;
+  // The picture gives it a place beside itself.
+  $('stage').classList.toggle('has-self', isShown);
   if (!isShown) {
     $('self-video').srcObject = null;
     return;

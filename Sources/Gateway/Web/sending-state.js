@@ -7,7 +7,7 @@ const KINDS = Object.freeze(/** @type {Kind[]} */ (['audio', 'video']));
 
 /**
  * @typedef {'audio' | 'video'} Kind
- * @typedef {'on' | 'opening' | 'off'} Shown
+ * @typedef {'on' | 'opening' | 'paused' | 'off'} Shown
  * @typedef {{ code: string, device?: string, message?: string }} Problem
  * @typedef {{ type: 'open', kind: Kind, attempt: number, id: string, facing: string | null }
  *   | { type: 'take', kind: Kind }
@@ -17,8 +17,9 @@ const KINDS = Object.freeze(/** @type {Kind[]} */ (['audio', 'video']));
  *   `open`: opens a device, and reports `opened` or `failed` with the attempt. `take`: the track that was opened is that of
  *   the kind now, and one before it is stopped. `drop`: the track that was opened is stopped, since nobody wants it any more.
  *   `stop`: the track of the kind is stopped.
- * @typedef {{ isWanted: boolean, isOpen: boolean, attempt: number | null, id: string }} Source
- *   `isWanted`: the user wants it to be sent; `attempt`: of the opening that runs, or null.
+ * @typedef {{ isWanted: boolean, isOpen: boolean, isPaused: boolean, attempt: number | null, id: string }} Source
+ *   `isWanted`: the user wants it to be sent; `isPaused`: the system gives nothing of the open device; `attempt`: of the
+ *   opening that runs, or null.
  */
 
 export class SendingState {
@@ -37,17 +38,30 @@ export class SendingState {
   /// Whether others hear or see it.
   /** @param {Kind} kind */
   isSent(kind) {
-    const { isWanted, isOpen } = this.#sources[kind];
-    return isWanted && isOpen && this.isOnAir;
+    const { isWanted, isOpen, isPaused } = this.#sources[kind];
+    return isWanted && isOpen && !isPaused && this.isOnAir;
   }
 
   /// What the button says.
   /** @param {Kind} kind @returns {Shown} */
   shown(kind) {
-    const { isWanted, attempt } = this.#sources[kind];
+    const { isWanted, isOpen, attempt } = this.#sources[kind];
     if (this.isSent(kind)) return 'on';
-    return isWanted && attempt !== null && this.isOnAir ? 'opening' : 'off';
+    if (!isWanted || !this.isOnAir) return 'off';
+    return attempt !== null ? 'opening' : isOpen ? 'paused' : 'off';
   }
+
+  /// What the buttons of the lobby say: what will be sent.
+  /** @param {Kind} kind @returns {Shown} */
+  chosen(kind) {
+    const { isWanted, isOpen, attempt } = this.#sources[kind];
+    if (!isWanted) return 'off';
+    return isOpen ? 'on' : attempt !== null ? 'opening' : 'off';
+  }
+
+  /// Whether a device of the kind is being opened.
+  /** @param {Kind} kind */
+  isBusy(kind) { return this.#sources[kind].attempt !== null; }
 
   /// What the server is told.
   get told() { return { audio: this.isSent('audio'), video: this.isSent('video') }; }
@@ -93,11 +107,12 @@ export class SendingState {
 
   // ---- The user
 
-  /// Opens these devices in place of the present ones, and wants each of them to be sent: an id, '' for any, 'none'.
-  /** @param {{ camera?: string, microphone?: string }} devices @returns {Action[]} */
-  open({ camera = '', microphone = '' }) {
-    const ids = { audio: microphone, video: camera };
-    return KINDS.flatMap(kind => [...this.#stop(kind), ...this.#open(kind, ids[kind])]);
+  /// Opens these devices in place of the present ones: an id, '' for any, 'none'. `audio`, `video`: whether each is to be
+  /// sent. A microphone is opened all the same, a camera is not.
+  /** @param {{ camera?: string, microphone?: string, audio?: boolean, video?: boolean }} devices @returns {Action[]} */
+  open({ camera = '', microphone = '', audio = true, video = true }) {
+    const ids = { audio: microphone, video: camera }, wanted = { audio, video };
+    return KINDS.flatMap(kind => [...this.#stop(kind), ...this.#prepare(kind, ids[kind], wanted[kind])]);
   }
 
   /// Closes the devices. `want` opens them again.
@@ -138,6 +153,10 @@ export class SendingState {
     return actions;
   }
 
+  /// Opens the device anew that is open.
+  /** @param {Kind} kind @returns {Action[]} */
+  reopen(kind) { return this.choose(kind, this.#sources[kind].id); }
+
   /// Takes the camera of the other side. Many phones open one camera at a time.
   /** @param {string} facing @returns {Action[]} */
   flip(facing) {
@@ -166,12 +185,21 @@ export class SendingState {
   // ---- The devices
 
   /** @param {Kind} kind @param {number} attempt @returns {Action[]} */
-  opened(kind, attempt) {
+  opened(kind, attempt, isPaused = false) {
     const source = this.#sources[kind];
     if (source.attempt !== attempt) return [{ type: 'drop', kind }];
     source.attempt = null;
     source.isOpen = true;
+    source.isPaused = isPaused;
     return [{ type: 'take', kind }];
+  }
+
+  /// The system gives nothing of the open device for now (a telephone call comes in, a switch at the headset), or gives it
+  /// again.
+  /** @param {Kind} kind @param {boolean} isPaused @returns {Action[]} */
+  paused(kind, isPaused) {
+    this.#sources[kind].isPaused = isPaused && this.#sources[kind].isOpen;
+    return [];
   }
 
   /// Where another device of the kind is open, that one goes on.
@@ -190,10 +218,20 @@ export class SendingState {
   ended(kind) {
     const source = this.#sources[kind];
     if (!source.isOpen) return [];
-    source.isOpen = false;
+    source.isOpen = source.isPaused = false;
     // Another one that is being opened takes its place.
     source.isWanted &&= source.attempt !== null;
     return [{ type: 'stop', kind }, ...(this.#phase === 'lobby' ? [] : [/** @type {Action} */ ({ type: 'problem', problem: { code: 'gone', device: DEVICES[kind] } })])];
+  }
+
+  /** @param {Kind} kind @param {string} id @param {boolean} isWanted @returns {Action[]} */
+  #prepare(kind, id, isWanted) {
+    if (isWanted) return this.#open(kind, id);
+    const source = this.#sources[kind];
+    source.id = id;
+    const actions = kind === 'audio' ? this.#open(kind, id) : [];
+    source.isWanted = false;
+    return actions;
   }
 
   /** @param {Kind} kind @param {string} id @returns {Action[]} */
@@ -210,11 +248,11 @@ export class SendingState {
   /** @param {Kind} kind @returns {Action[]} */
   #stop(kind) {
     const source = this.#sources[kind], wasOpen = source.isOpen;
-    source.isWanted = source.isOpen = false;
+    source.isWanted = source.isOpen = source.isPaused = false;
     source.attempt = null;
     return wasOpen ? [{ type: 'stop', kind }] : [];
   }
 }
 
 /** @returns {Source} */
-const closed = () => ({ isWanted: false, isOpen: false, attempt: null, id: '' });
+const closed = () => ({ isWanted: false, isOpen: false, isPaused: false, attempt: null, id: '' });

@@ -33,8 +33,12 @@ export class Sending extends EventTarget {
   /// Whether microphone and camera are sent; false too while they open, and while nothing may be sent.
   get audio() { return this.state.isSent('audio'); }
   get video() { return this.state.isSent('video'); }
-  /// The same for the buttons: on, opening or off.
+  /// The same for the buttons: on, opening, paused (by the system) or off.
   get shown() { return { audio: this.state.shown('audio'), video: this.state.shown('video') }; }
+  /// What the buttons of the lobby say.
+  get chosen() { return { audio: this.state.chosen('audio'), video: this.state.chosen('video') }; }
+  /// Whether a device is being opened.
+  get isBusy() { return this.state.isBusy('audio') || this.state.isBusy('video'); }
   get isHeld() { return this.state.isHeld; }
 
   get audioTrack() { return this.stream.getAudioTracks()[0] ?? null; }
@@ -122,6 +126,8 @@ export class Sending extends EventTarget {
 
   /// Replaces the device of a kind ('audio' or 'video') by the one with this id; 'none': by nothing.
   switchDevice(kind, id) { return this.act(this.state.choose(kind, id)); }
+  /// Opens the device of a kind anew.
+  reopen(kind) { return this.act(this.state.reopen(kind)); }
 
   toggleHand() {
     this.hand = !this.hand;
@@ -149,7 +155,7 @@ export class Sending extends EventTarget {
       const [track] = opened.stream.getTracks();
       problems.push(...opened.problems);
       const problem = opened.problems[0] ?? { code: 'failed', device: DEVICES[kind] };
-      await this.act(track ? this.state.opened(kind, attempt) : this.state.failed(kind, attempt, problem), track);
+      await this.act(track ? this.state.opened(kind, attempt, isPaused(track)) : this.state.failed(kind, attempt, problem), track);
     }
     await following;
     return problems;
@@ -170,8 +176,10 @@ export class Sending extends EventTarget {
   /** @param {MediaStreamTrack} track */
   take(track) {
     this.remove(track.kind);
+    const kind = /** @type {'audio' | 'video'} */ (track.kind);
     // A device that is unplugged ends its track.
-    track.onended = () => { if (this.stream.getTracks().includes(track)) this.act(this.state.ended(/** @type {'audio' | 'video'} */ (track.kind))); };
+    track.onended = () => { if (this.stream.getTracks().includes(track)) this.act(this.state.ended(kind)); };
+    track.onmute = track.onunmute = () => { if (this.stream.getTracks().includes(track)) this.act(this.state.paused(kind, isPaused(track))); };
     this.stream.addTrack(track);
   }
 
@@ -218,3 +226,6 @@ export class Sending extends EventTarget {
     this.screen = this.sound = null;
   }
 }
+
+/// Whether the system gives nothing of a microphone. Tracks of cameras are muted as soon as a frame is late.
+const isPaused = track => track.kind === 'audio' && Boolean(track.muted);

@@ -1,6 +1,7 @@
 // The settings of the call: devices, data, the own camera, sounds and notices.
 
 import { notice } from '/assets/elements.js';
+import { withWords } from '/assets/later.js';
 import { bindNews } from '/assets/news.js';
 import { fillLoudspeakers, fillPickers, remember, remembered } from '/assets/pickers.js';
 import { isSelfShown, setSelfShown } from '/assets/self.js';
@@ -21,10 +22,10 @@ export function bindSettings(sending, lobby, call) {
     remember(device, id);
     return device === 'loudspeaker' ? chooseLoudspeaker(id) : sending.switchDevice(KINDS[device], id);
   };
-  $('open-settings').onclick = async () => {
+  $('open-settings').onclick = withWords(async () => {
     await fill();
     $('settings').showModal();
-  };
+  });
   for (const device of ['camera', 'microphone', 'loudspeaker']) $(`call-${device}`).onchange = ({ target }) => use(device, target.value);
   $('call-loudspeaker').closest('label').hidden = !hasLoudspeakers();
   $('data').onchange = () => {

@@ -1,19 +1,25 @@
 // Shows a call on the page: what each of its events changes.
 
 import { addMessage } from '/assets/chat.js';
+import { followChat } from '/assets/chat-form.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
 import { notice } from '/assets/elements.js';
 import { showFile } from '/assets/files.js';
 import { showHosts } from '/assets/hosts.js';
 import { showAlone } from '/assets/invite.js';
-import { watchNews } from '/assets/news.js';
+import { layoutTitle } from '/assets/layouts.js';
+import { watchMissing } from '/assets/missing.js';
+import { announce, watchNews } from '/assets/news.js';
+import { endNotice, tell } from '/assets/notice-board.js';
 import { showNames } from '/assets/picture.js';
+import { watchPresenters } from '/assets/presenters.js';
 import { showReaction } from '/assets/reactions.js';
 import { showPeople } from '/assets/roster.js';
 import { showSelf } from '/assets/self.js';
 import { isChatOpen, unread } from '/assets/side.js';
 import { showData } from '/assets/stage.js';
 import { watchUnrecorded } from '/assets/unrecorded.js';
+import { watchWaiting } from '/assets/waiting.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -25,37 +31,59 @@ export function showCall(call) {
   const nameOf = id => call.people.find(id)?.name ?? t('host.somebody');
   on('people speaker view role', () => { showPeople(call); names(); });
   on('tiles', names);
-  on('people', () => showAlone(call));
+  on('people role waitingPeople', () => showAlone(call));
   on('changed entered', () => showSelf(call.sending));
   on('data entered', () => showData(call));
   on('reaction', ({ from, reaction }) => showReaction(nameOf(from), reaction));
   on('file', file => { if (showFile(file, nameOf(file.from)) && !isChatOpen() && file.from !== call.id) unread(); });
   watchNews(call);
+  watchWaiting(call);
+  watchPresenters(call);
+  followChat(call);
   watchUnrecorded(call);
+  watchMissing(call);
   on('people room role waitingPeople', () => showHosts(call));
-  on('changed entered role room', () => showControls(call));
+  on('changed entered role room missing', () => showControls(call));
   on('recording', () => showRecording(call));
   on('pinTries', wrong => notice(t('host.pin.tried', { count: wrong, number: wrong }), 30));
-  on('muted', by => notice(t('host.muted', { name: nameOf(by) })));
-  on('asked', by => notice(t('host.asked', { name: nameOf(by) }), 30, { text: t('audio.off'), act: () => call.sending.setAudio(true) }));
+  on('muted', by => tell({ kind: 'told', key: 'muted', text: t('host.muted', { name: nameOf(by) }) }));
+  on('asked', by => announce({ kind: 'asked', text: t('host.asked', { name: nameOf(by) }), actions: [{ text: t('audio.off'), act: () => call.sending.setAudio(true) }] }));
+  // What is done needs no word any more.
+  on('changed', () => { if (call.sending.shown.audio !== 'off') for (const key of ['asked', 'muted', t('audio.youAreMuted')]) endNotice(key); });
+  on('layoutChosen', ({ by, name }) => tell({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
   on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
-  on('role', role => notice(t(`role.now.${role}`), 10, isNowOnStage(call) ? { text: t('stage.speak'), act: () => call.sending.setAudio(true) } : null));
+  on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
+  on('keptMuted', reason => tell({ kind: 'told', key: 'muted', text: t(`muted.${reason}`) }));
+  on('videoStopped', by => tell({ kind: 'told', key: 'video', text: t('host.videoStopped', { name: nameOf(by) }) }));
+  on('askedForVideo', by => announce({ kind: 'asked', key: 'askedForVideo', text: t('host.askedForVideo', { name: nameOf(by) }), actions: [{ text: t('camera.off.action'), act: () => call.sending.setVideo(true) }] }));
   on('line', showLine);
   on('stream', () => play(call.stream));
-  on('problem', problem => notice(explain(problem)));
+  on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));
   // What is over needs no word: the notice of it goes, and no other.
-  let isDown = false;
+  let isLoud = false;
   on('connection', state => {
-    const wasDown = isDown;
-    isDown = state !== 'connected';
-    if (isDown) notice(t(`connection.${state}`), 0);
-    else if (wasDown) notice(null);
+    if (state === 'connected') {
+      isLoud = false;
+      return endNotice('connection');
+    }
+    // One tone for a loss, however often the page tries; none where it is back in a moment.
+    const isLoss = ['interrupted', 'broken', 'lost'].includes(state), told = { kind: 'connection', text: t(`connection.${state}`) };
+    if (isLoss && !isLoud) announce(told);
+    else tell(told);
+    isLoud ||= isLoss;
   });
   on('chat', message => {
-    const isNew = addMessage(message, message.name);
+    const isNew = addMessage(message, authorOf(call, message));
     if (isNew && !message.isEarlier && !isChatOpen() && message.from !== call.id) unread();
   });
   return { names };
+}
+
+/// A private message names both ends.
+function authorOf(call, { from, to, name }) {
+  if (!to) return name;
+  if (from !== call.id) return t('chat.private', { name });
+  return t('chat.privateTo', { name, to: call.people.find(to)?.name ?? t('news.somebody') });
 }
 
 /// Who comes from the audience has the microphone off.

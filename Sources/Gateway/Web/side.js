@@ -18,13 +18,20 @@ export function showSide(tab) {
     $(`tab-${name}`).tabIndex = openTab === name ? 0 : -1;
     $(`open-${name}`).setAttribute('aria-expanded', String(openTab === name));
   }
+  // The panel lies before the bar, so who opened it by a key would have to go back.
+  if (openTab === 'people') $('tab-people').focus();
   if (openTab === 'chat') {
+    chatOpened();
     unread(0);
     $('messages').scrollTop = $('messages').scrollHeight;
     // On a phone the keyboard would cover the messages.
-    if (!matchMedia('(pointer: coarse)').matches) $('chat-text').focus();
+    $(matchMedia('(pointer: coarse)').matches ? 'tab-chat' : 'chat-text').focus();
   }
 }
+
+/// What is done when the chat is opened.
+let chatOpened = () => {};
+export const whenChatOpens = act => { chatOpened = act; };
 
 export const isSideOpen = () => openTab !== null;
 export const isChatOpen = () => openTab === 'chat';

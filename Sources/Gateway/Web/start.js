@@ -1,12 +1,14 @@
 // The page's first script: the lobby. The script of the call comes while the user looks at the lobby.
 
 import * as address from '/assets/address.js';
+import { chooseButtons } from '/assets/buttons.js';
 import { show } from '/assets/elements.js';
 import { lobby } from '/assets/lobby.js';
-import { translate } from '/assets/words.js';
+import { t, translate } from '/assets/words.js';
 
 translate(document);
 document.body.classList.toggle('embedded', address.isEmbedded);
+if (address.isEmbedded) chooseButtons(address.query.get('buttons'));
 
 const load = () => import('/assets/main.js');
 let loading = load();
@@ -22,4 +24,6 @@ lobby.join = async (...choices) => {
 };
 
 show('lobby');
+// Before the lobby joins by itself, so that the page around it is told.
+if (address.isEmbedded && parent !== window) await import('/assets/frame.js').then(({ bindFrame }) => bindFrame({ lobby, guest: () => t('guest') }), () => {});
 lobby.open();

@@ -1,6 +1,6 @@
 // The sign and the words that say that the call is streamed live, to another server or to players of HLS.
 
-import { notice } from '/assets/elements.js';
+import { announce } from '/assets/news.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -19,7 +19,6 @@ export function followStreaming(call) {
 }
 
 function tell(text) {
-  notice(text);
-  // The notice is hidden before and after, which screen readers do not follow.
+  announce({ kind: 'recording', key: 'streaming', text });
   $('streaming-spoken').textContent = text;
 }

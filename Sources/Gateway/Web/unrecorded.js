@@ -1,6 +1,6 @@
 // Who is left out of recordings and streams: the user's own choice, and what others see of it.
 
-import { notice } from '/assets/elements.js';
+import { tell } from '/assets/notice-board.js';
 import { remember, remembered } from '/assets/pickers.js';
 import { t } from '/assets/words.js';
 
@@ -36,7 +36,7 @@ export function watchUnrecorded(call) {
     $('call-unrecorded').checked = !me.recorded;
     $('call-unrecorded').disabled = others.length > 0;
     $('call-unrecorded-text').textContent = others.length ? t(`unrecorded.by.${others[0]}`) : t('unrecorded.choose');
-    if (was !== me.recorded && (was !== null || !me.recorded)) notice(t(me.recorded ? 'unrecorded.over' : 'unrecorded.now'));
+    if (was !== me.recorded && (was !== null || !me.recorded)) tell({ kind: 'told', key: 'unrecorded', text: t(me.recorded ? 'unrecorded.over' : 'unrecorded.now') });
     was = me.recorded;
   });
 }

@@ -1,6 +1,7 @@
 // The page of who watches a room without a seat in it, by HLS.
 
 import * as address from '/assets/address.js';
+import { addDialogWords } from '/assets/dialog-words.js';
 import { Player } from '/assets/player.js';
 import { t, translate } from '/assets/words.js';
 
@@ -8,6 +9,7 @@ const $ = id => document.getElementById(id);
 const video = $('video');
 let player = null;
 
+await addDialogWords();
 translate(document.body);
 document.title = t('watch.title', { room: address.room });
 $('room-name').textContent = address.room;

@@ -4,10 +4,15 @@ import Basics
 /// Confined to the thread of `Webhooks`.
 ///
 /// The events go one at a time, in order: the next one is sent when the receiver has answered 2xx for the one before it.
-/// After a failure the same event is sent again, with pauses that become longer. 410 ends all attempts.
+/// After a failure the same event is sent again after a short pause, for as long as it is young enough: one small request
+/// each 10 s is cheap for both sides, and a receiver that comes back gets its queue within seconds. 410 ends all
+/// attempts.
 final class WebhookDelivery {
-    /// The pauses after the first failure, the second, and so on; after the last one it stays.
-    static let pauses: [Duration] = [.seconds(5), .seconds(30), .seconds(120), .seconds(600), .seconds(3600)]
+    /// The mean pauses after the first failure, the second, and so on; after the last one it stays.
+    static let pauses: [Duration] = [.seconds(2), .seconds(5), .seconds(10)]
+    /// The part of a pause by which it is shorter or longer at random, so that the nodes of a cluster do not meet a
+    /// receiver that comes back all at once.
+    static let jitter = 0.25
     /// The shortest pause, for a receiver whose `Retry-After` is 0.
     static let shortestPause = Duration.seconds(1)
 
@@ -42,6 +47,8 @@ final class WebhookDelivery {
         var dropped: [DropReason: Int] = [:]
         var isOff = false
         var isInMemory = false
+        /// Why the last attempt failed; nil: it did not.
+        var failure: String?
     }
 
     private enum State: Equatable {
@@ -56,13 +63,18 @@ final class WebhookDelivery {
     private var state = State.ready
     /// Failures since the last success.
     private var failures = 0
+    private var lastFailure: String?
     private var counts = Statistics()
     private var news: [News] = []
     private var toldFault: String?
 
-    init(_ webhook: Webhook, _ queue: WebhookQueue) {
+    /// A number from 0 to 1 for each pause.
+    private let random: () -> Double
+
+    init(_ webhook: Webhook, _ queue: WebhookQueue, random: @escaping () -> Double = { .random(in: 0...1) }) {
         self.webhook = webhook
         self.queue = queue
+        self.random = random
     }
 
     /// Queues events.
@@ -99,9 +111,10 @@ final class WebhookDelivery {
             queue.removeFirst()
             counts.delivered += 1
             if failures > 0 { news.append(.works(after: failures)) }
-            (failures, state) = (0, .ready)
+            (failures, lastFailure, state) = (0, nil, .ready)
         case .status(410, _):
             counts.failed += 1
+            lastFailure = "status 410: the receiver wants no more"
             state = .off
             news.append(.isOff)
         case .status(let status, let retryAfter):
@@ -112,16 +125,26 @@ final class WebhookDelivery {
         }
     }
 
+    /// Ends a pause, and being off: the next attempt is due at once.
+    func retry() {
+        switch state {
+        case .paused, .off: state = .ready
+        case .ready, .sending: break
+        }
+    }
+
     private func fail(_ reason: String, retryAfter: Duration?, at time: WebhookTime) {
         counts.failed += 1
         failures += 1
+        lastFailure = reason
         if failures == 1 { news.append(.fails(reason)) }
         dropExpired(at: time)
-        var pause = Self.pauses[min(failures, Self.pauses.count) - 1]
+        let mean = Self.pauses[min(failures, Self.pauses.count) - 1]
+        var pause = mean * (1 + Self.jitter * (2 * random() - 1))
         // The last attempt is at the end of the event's time.
         if let first = queue.first {
             let left = Duration.milliseconds(first.time - time.wall) + webhook.retryFor
-            pause = min(pause, max(left, Self.pauses[0]))
+            pause = min(pause, max(left, Self.shortestPause))
         }
         if let retryAfter { pause = max(retryAfter, Self.shortestPause) }
         state = .paused(until: time.now + pause)
@@ -178,6 +201,7 @@ final class WebhookDelivery {
         var statistics = counts
         (statistics.queued, statistics.bytes, statistics.oldest) = (queue.count, queue.bytes, queue.first?.time)
         (statistics.isOff, statistics.isInMemory) = (state == .off, queue.fault != nil)
+        statistics.failure = lastFailure
         return statistics
     }
 

@@ -13,6 +13,8 @@ final class Webhooks: Sendable {
     private struct Inbox {
         var hasEvents = true
         var answers: [(webhook: Int, id: String, answer: PostAnswer)] = []
+        /// The webhooks whose next attempt is wanted at once.
+        var retries: Set<Int> = []
         var end: End?
     }
 
@@ -63,6 +65,27 @@ final class Webhooks: Sendable {
         await client.shutdown()
     }
 
+    /// Sends what waits for a webhook now, instead of at the end of its pause, also where it is off. Returns whether there
+    /// is such a webhook.
+    func retry(_ number: Int) -> Bool {
+        guard webhooks.indices.contains(number &- 1) else { return false }
+        inbox.withLock(waking: .one) { _ = $0.retries.insert(number &- 1) }
+        return true
+    }
+
+    /// What administrators read of a webhook, by its number in the settings.
+    struct Report: Sendable {
+        var number: Int
+        var host: String
+        var figures: WebhookDelivery.Statistics
+    }
+
+    var reports: [Report] {
+        zip(webhooks, statistics.withLock { $0 }).enumerated().map { index, pair in
+            Report(number: index + 1, host: pair.0.host, figures: pair.1)
+        }
+    }
+
     // MARK: - The thread
 
     private static var time: WebhookTime {
@@ -87,12 +110,15 @@ final class Webhooks: Sendable {
             let deadline = min(
                 deliveries.map(\.nextDeadline).min() ?? .distantFuture, end?.deadline ?? .distantFuture)
             let news = inbox.wait(until: deadline == .distantFuture ? nil : deadline) { inbox -> Inbox? in
-                guard inbox.hasEvents || !inbox.answers.isEmpty || inbox.end != nil else { return nil }
+                guard inbox.hasEvents || !inbox.answers.isEmpty || !inbox.retries.isEmpty || inbox.end != nil else {
+                    return nil
+                }
                 defer { inbox = Inbox(hasEvents: false) }
                 return inbox
             }
             let time = Self.time
             for (webhook, id, answer) in news?.answers ?? [] { deliveries[webhook].answered(answer, to: id, at: time) }
+            for webhook in news?.retries ?? [] { deliveries[webhook].retry() }
             end = news?.end ?? end
             if news?.hasEvents == true || end != nil { read(after: &position, into: deliveries, at: time) }
             for (index, delivery) in deliveries.enumerated() {
@@ -144,7 +170,8 @@ final class Webhooks: Sendable {
             log(.notice, "A webhook works again", index, ["failures": "\(failures)"])
         case .isOff:
             log(
-                .error, "A webhook is off until the next start: its receiver answered 410 (Gone). Its events wait",
+                .error,
+                "A webhook is off until the next start, or POST /api/webhooks/\(index + 1)/retry: its receiver answered 410 (Gone). Its events wait",
                 index)
         case .dropped(let count, let reason):
             log(.error, "Events of a webhook are lost", index, ["count": "\(count)", "reason": "\(reason.rawValue)"])

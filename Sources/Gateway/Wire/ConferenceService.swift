@@ -15,6 +15,12 @@ protocol ConferenceService: Sendable {
     func endRoom(_ id: String) throws(ConferenceError)
     func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]
 
+    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink]
+    func makeGuestLink(_ wish: GuestLinkWish, in room: String, for participant: String?) throws(ConferenceError)
+        -> GuestLink
+    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError)
+    func isRevoked(guestLink id: String, of room: String) -> Bool
+
     func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
         -> ParticipantInfo
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
@@ -28,6 +34,8 @@ protocol ConferenceService: Sendable {
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
     func removeRecording(_ id: String) async throws(ConferenceError)
+    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo
+    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String
     func recordings(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
     func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
@@ -121,6 +129,8 @@ protocol ConferenceSeat: MediaSeat {
     /// The time that a recording of the room would begin before its start.
     var preRoll: Duration { get }
     var access: RoomAccess { get }
+    /// The key by which the client is a host of the room when it comes back; nil: it is none.
+    var hostKey: String? { get }
     /// Whether the client's connection for media goes on, rather than begins.
     var hasMedia: Bool { get }
     /// Whether the room is about to be recorded because of this participant's join.
@@ -143,7 +153,11 @@ protocol ConferenceSeat: MediaSeat {
     func moderate(_ moderation: Moderation) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
     func recordings() throws(ConferenceError) -> [RecordingInfo]
+    /// Those of them that are this client's to rename, to share and to remove, also after the call.
+    func ownRecordings() -> Set<String>
     func signallingLost()
+    /// The client leaves since its page is closed, perhaps to be loaded again: `leave` follows.
+    func mayReturn()
 }
 
 extension Participant: ConferenceSeat {}

@@ -27,6 +27,8 @@ enum ErrorCode: String, Sendable, CaseIterable {
     case viewNotFound = "view_not_found"
     case sessionNotFound = "session_not_found"
     case notFound = "not_found"
+    /// The stream is there, and nobody sends yet.
+    case noMedia = "no_media"
     case badLayout = "bad_layout"
     case layoutInUse = "layout_in_use"
     case recordingRunning = "recording_running"

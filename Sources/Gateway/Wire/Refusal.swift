@@ -7,6 +7,8 @@ struct Refusal: Error, Sendable, Equatable {
     var message: String
     /// Seconds until another try makes sense; nil where trying again changes nothing.
     var retryAfter: Int?
+    /// The type of the message that was refused, for clients that keep what their user has written.
+    var subject: String?
 
     init(_ code: ErrorCode, _ message: String) {
         self.code = code

@@ -21,22 +21,24 @@ extension RoomInfo {
     var jsonForOutsiders: JSONValue { json(hidesPeople: settings.isPrivate) }
 
     private func json(hidesPeople: Bool) -> JSONValue {
-        [
-            "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
-            "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
-            "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
-            "locked": .bool(settings.locked), "layoutLocked": .bool(settings.layoutLocked),
-            "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
-            "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
-            "hls": .bool(settings.hls), "people": .integer(participants.count), "waiting": .integer(waiting),
-            "participants": .array(hidesPeople ? [] : participants.map(\.json)),
-            "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
-            "views": .array(hidesPeople ? [] : views.map(\.json)),
-            "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
-            "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
-            "streaming": .bool(isStreamed),
-            "preRoll": .number(preRoll.inSeconds),
-        ]
+        .object(
+            [
+                "id": .string(id), "createdAt": .date(createdAt), "layout": .string(layout),
+                "onPresent": .string(settings.onPresent.text), "width": .integer(settings.width),
+                "height": .integer(settings.height), "framesPerSecond": .integer(settings.framesPerSecond),
+                "locked": .bool(settings.locked), "layoutLocked": .bool(settings.layoutLocked),
+                "admit": .string(settings.admit.rawValue), "pin": .bool(settings.pin != nil),
+                "hostKey": .bool(hasHostKey),
+                "maxParticipants": .integer(settings.maxParticipants), "maxViewers": .integer(settings.maxViewers),
+                "hls": .bool(settings.hls), "people": .integer(participants.count), "waiting": .integer(waiting),
+                "participants": .array(hidesPeople ? [] : participants.map(\.json)),
+                "tiles": .array(hidesPeople ? [] : tiles.tiles.map(\.json)),
+                "views": .array(hidesPeople ? [] : views.map(\.json)),
+                "renditions": .array(hidesPeople ? [] : renditions.map(\.json)),
+                "recording": recording?.json ?? .null, "recordings": .array(recordings.map(\.json)),
+                "streaming": .bool(isStreamed),
+                "preRoll": .number(preRoll.roundedSeconds),
+            ], where: settings.policy.members.mapValues { Optional($0) })
     }
 }
 
@@ -46,6 +48,15 @@ extension RoomAccess {
         [
             "locked": .bool(locked), "layoutLocked": .bool(layoutLocked), "admit": .string(admit.rawValue),
             "pin": .bool(hasPIN), "hls": .bool(hls),
+        ].merging(policy.members) { first, _ in first }
+    }
+}
+
+extension RoomPolicy {
+    fileprivate var members: [String: JSONValue] {
+        [
+            "muteOnEntry": .bool(muteOnEntry), "share": .string(share.rawValue), "chat": .string(chat.rawValue),
+            "unmute": .string(unmute.rawValue),
         ]
     }
 }
@@ -84,7 +95,8 @@ extension ParticipantInfo {
             ],
             where: [
                 "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) }),
-                "input": isInput ? true : nil,
+                "input": isInput ? true : nil, "handOrder": handOrder.map { .integer($0) },
+                "missing": missing.isEmpty ? nil : .array(missing.names.map { .string($0) }),
             ])
     }
 }
@@ -123,17 +135,25 @@ extension RecordingInfo {
             where: [
                 "endedAt": endedAt.map { .preciseDate($0) }, "endedBy": endedBy.map { .string($0.rawValue) },
                 "seriesPart": partOfSeries > 1 ? .integer(partOfSeries) : nil,
-                "duration": duration.map { .number($0.inSeconds) }, "bytes": bytes.map { .integer($0) },
+                "duration": duration.map { .number($0.roundedSeconds) }, "bytes": bytes.map { .integer($0) },
                 "parts": parts > 1 ? .integer(parts) : nil,
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
                 "view": view.map { .string($0) }, "audioOnly": audioOnly ? true : nil,
                 "tracks": tracks.isEmpty ? nil : .array(tracks.map(\.json)),
-                "repaired": isRepaired ? true : nil,
+                "title": title.map { .string($0) }, "repaired": isRepaired ? true : nil, "frames": frames.map(\.json),
                 "dropped": dropped.isEmpty
                     ? nil : ["video": .integer(dropped.video), "audio": .integer(dropped.audio)],
                 "error": failure.map { .string($0) },
             ])
+    }
+}
+
+extension RecordingFrames {
+    fileprivate var json: JSONValue {
+        .object(
+            ["wanted": .number(wanted), "overloadedSeconds": .number(overloaded.toMilliseconds)],
+            where: ["perSecond": perSecond.map { .number($0) }])
     }
 }
 
@@ -142,10 +162,10 @@ extension RecordingTrack {
         .object(
             [
                 "participant": .string(participant), "name": .string(name), "kind": .string(kind.rawValue),
-                "file": .string(file), "codec": .string(codec), "start": .number(start),
+                "file": .string(file), "codec": .string(codec), "start": .number(start.toMilliseconds),
             ],
             where: [
-                "duration": duration.map { .number($0) }, "bytes": bytes.map { .integer($0) },
+                "duration": duration.map { .number($0.toMilliseconds) }, "bytes": bytes.map { .integer($0) },
                 "rotation": rotation.map { .integer($0) },
             ])
     }
@@ -168,13 +188,15 @@ extension RecordingPart {
     fileprivate var json: JSONValue {
         .object(
             ["file": .string(file)],
-            where: ["duration": duration.map { .number($0) }, "bytes": bytes.map { .integer($0) }])
+            where: ["duration": duration.map { .number($0.toMilliseconds) }, "bytes": bytes.map { .integer($0) }])
     }
 }
 
 extension LayoutInfo {
     var json: JSONValue {
-        ["name": .string(name), "description": .string(description), "example": .array(example.map(\.json))]
+        .object(
+            ["name": .string(name), "description": .string(description), "example": .array(example.map(\.json))],
+            where: ["descriptions": descriptions.isEmpty ? nil : .object(descriptions.mapValues { .string($0) })])
     }
 }
 
@@ -240,4 +262,5 @@ extension ChatPicture {
 extension Role: Decodable {}
 extension LayoutScope: Decodable {}
 extension Admission: Decodable {}
+extension RoomPolicy.Permission: Decodable {}
 extension Participant.RecordAction: Decodable {}

@@ -23,6 +23,16 @@ package struct InputStatus: Hashable, Sendable {
     package var attempts = 0
     /// Why it is retrying or has failed.
     package var reason: String?
+    /// What the source has: nothing before it is live, and nothing once a lost source did not come back at once. Until
+    /// then its last picture stands, as that of a person's camera.
+    package var hasVideo = false
+    package var hasAudio = false
 
     package init(since: Date) { self.since = since }
+
+    /// - Parameter media: what the source has; nil: it is not open.
+    mutating func take(_ media: (video: Bool, audio: Bool)?, attempts: Int) {
+        if media == nil, attempts == 1 { return }
+        (hasVideo, hasAudio) = media ?? (false, false)
+    }
 }

@@ -55,11 +55,15 @@ package final class PulledInput: Sendable {
     /// Ends the input; its threads end soon afterwards. Never blocks.
     package func stop() { interrupt.cancel() }
 
-    private func set(_ phase: InputStatus.Phase, attempts: Int = 0, reason: String? = nil) {
+    private func set(
+        _ phase: InputStatus.Phase, attempts: Int = 0, reason: String? = nil,
+        having media: (video: Bool, audio: Bool)? = nil
+    ) {
         if interrupt.isCancelled { return }
         let new = current.withLock { status in
             if status.phase != phase { status.since = Date() }
             (status.phase, status.attempts, status.reason) = (phase, attempts, reason)
+            status.take(media, attempts: attempts)
             return status
         }
         changed(new)
@@ -125,7 +129,7 @@ package final class PulledInput: Sendable {
         }
         defer { demuxer.close() }
         ladder.connected(at: MonotonicClock.now())
-        set(.live)
+        set(.live, having: (demuxer.video != nil, demuxer.audio != nil))
         let queue = PacketQueue(alone: demuxer.video == nil || demuxer.audio == nil)
         let isOver = Condition(false)
         let player = Confined(

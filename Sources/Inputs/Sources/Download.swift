@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Basics
 import Codecs
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -61,9 +62,17 @@ final class Download: HTTPClientResponseDelegate {
         switch error {
         case let error as HTTPClientError where error == .connectTimeout: "the server does not answer"
         case let error as HTTPClientError where error == .readTimeout: "the server sends nothing"
-        case is NIOConnectionError: "the server cannot be reached"
+        case let error as NIOConnectionError:
+            "the server cannot be reached" + (error.connectionErrors.first.map { ": " + reason(of: $0.error) } ?? "")
+        case let error as IOError: "the server cannot be reached: " + reason(of: error)
         default: "the transfer failed: \(error)"
         }
+    }
+
+    /// The system's words alone: the library's are for its developers.
+    private static func reason(of error: any Error) -> String {
+        guard let code = (error as? IOError)?.errnoCode else { return "\(error)" }
+        return String(cString: strerror(code))
     }
 
     // MARK: - The input's thread

@@ -11,10 +11,15 @@ import Streaming
 ///
 /// The library's own client would follow a redirection anywhere, and look the name up once more than we do. This one
 /// connects to the address that was checked; the certificate is that of the name all the same.
+///
+/// A server that knows no ranges sends everything from the start each time: what comes before the part that is wanted is
+/// read and thrown away, up to a limit. An MP4 whose index is at its end needs that twice.
 final class HTTPSource: ByteSource {
     private static let mostRedirections = 5
     /// A playlist is read into memory as a whole.
     private static let longestPlaylist = 4 << 20
+    /// The most bytes that are thrown away at once: longer files need a server that knows ranges.
+    static let longestSkip: Int64 = 64 << 20
 
     let isSeekable: Bool
     let length: Int64?
@@ -41,7 +46,7 @@ final class HTTPSource: ByteSource {
         position = start
         let total = answer.total
         length = range == nil ? total : nil
-        isSeekable = range == nil && answer.isPart && total != nil
+        isSeekable = range == nil && total.map { answer.isPart || $0 <= Self.longestSkip } ?? false
     }
 
     deinit { Self.end(client, task) }
@@ -53,7 +58,10 @@ final class HTTPSource: ByteSource {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        let count = try download.read(into: buffer, interrupt)
+        // A server without ranges sends more than it was asked for.
+        let left = range.map { max($0.upperBound - position, 0) } ?? .max
+        let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: left)))
+        let count = wanted.isEmpty ? 0 : try download.read(into: wanted, interrupt)
         if position == 0, count >= 7, buffer[..<7].elementsEqual("#EXTM3U".utf8) { isPlaylist = true }
         position += Int64(count)
         if isPlaylist, position > Self.longestPlaylist {
@@ -66,7 +74,6 @@ final class HTTPSource: ByteSource {
         Self.end(client, task)
         let answer = try Self.ask(url, from: position, to: nil, policy, interrupt)
         (client, download, task) = (answer.client, answer.download, answer.task)
-        guard answer.isPart || position == 0 else { throw DemuxError.failed("the server sends no part of the file") }
         self.position = position
     }
 
@@ -111,8 +118,12 @@ final class HTTPSource: ByteSource {
             switch head.status.code {
             case 206, 200:
                 if head.status.code == 200, start > 0 {
-                    Self.end(client, task)
-                    throw DemuxError.failed("the server sends no part of the file")
+                    do {
+                        try skip(start, of: download, interrupt)
+                    } catch {
+                        Self.end(client, task)
+                        throw error
+                    }
                 }
                 return Answer(
                     client: client, download: download, task: task, url: url, isPart: head.status.code == 206,
@@ -129,6 +140,25 @@ final class HTTPSource: ByteSource {
             }
         }
         throw DemuxError.failed("the server redirects more than \(mostRedirections) times")
+    }
+
+    /// Throws away what comes before the part that is wanted.
+    private static func skip(_ count: Int64, of download: Download, _ interrupt: ReadInterrupt) throws {
+        guard count <= longestSkip else {
+            throw StreamingError.refused(
+                "The server sends no parts of files (HTTP ranges), which this one needs: take a server that does, or an MP4 whose index is at its start (ffmpeg -movflags faststart)."
+            )
+        }
+        var left = count
+        var scrap = [UInt8](repeating: 0, count: 1 << 16)
+        while left > 0 {
+            let got = try scrap.withUnsafeMutableBytes { bytes in
+                try download.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: bytes.prefix(Int(min(left, 1 << 16)))), interrupt)
+            }
+            guard got > 0 else { throw DemuxError.failed("the server sends less than the file has") }
+            left -= Int64(got)
+        }
     }
 
     /// The URL without credentials and query.
@@ -172,6 +202,8 @@ final class HTTPSource: ByteSource {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow, timeout: HTTPClient.Configuration.Timeout(connect: .seconds(5)))
         configuration.httpVersion = .http1Only
+        // A refused connection says so at once; when it is tried again is the input's affair.
+        configuration.connectionPool.retryConnectionEstablishment = false
         configuration.dnsOverride = [host: address.description]
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }

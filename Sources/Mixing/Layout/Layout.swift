@@ -8,6 +8,8 @@ import Codecs
 package struct Layout: Hashable, Sendable {
     package var name: String
     package var description: String
+    /// The description in other languages, by their tags (RFC 5646), such as `de`.
+    package var descriptions: [String: String] = [:]
     /// The colour of gaps and empty places.
     package var background: Colour
     /// The distance between tiles, as a fraction of the canvas' shorter side.

@@ -53,7 +53,8 @@ struct LayoutDecoder {
     mutating func layout(_ root: JSONValue) -> Layout {
         var layout = Layout(
             name: "", description: "", background: .canvas, gap: 0, names: true, maxTiles: 50, rules: [])
-        guard read.checkObject(root, "the layout", Self.layoutKeys) else { return layout }
+        let translations = translations(of: root)
+        guard read.checkObject(root, "the layout", Self.layoutKeys + translations.map(\.key)) else { return layout }
         if let name = read.text(root, "name", required: "the layout") {
             layout.name = name.text
             if !LayoutDocument.isName(name.text) {
@@ -64,6 +65,11 @@ struct LayoutDecoder {
             layout.description = description.text
             if description.text.isEmpty {
                 read.report(description.position, "an empty description", "say in a sentence what people see")
+            }
+        }
+        for (key, language) in translations {
+            if let translation = read.text(root, key), !translation.text.isEmpty {
+                layout.descriptions[language] = translation.text
             }
         }
         layout.background = read.colour(root, "background") ?? .canvas
@@ -78,6 +84,25 @@ struct LayoutDecoder {
         layout.rules = rules.values.map { rule($0) }
         checkCoverage(layout.rules, rules.position)
         return layout
+    }
+
+    /// The keys of the description in other languages: `description.de`, and so on.
+    private func translations(of root: JSONValue) -> [(key: String, language: String)] {
+        guard case .object(let members) = root.node else { return [] }
+        return members.compactMap { member in
+            let parts = member.key.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0] == "description", Self.isLanguage(parts[1]) else { return nil }
+            return (member.key, String(parts[1]))
+        }
+    }
+
+    /// Whether a text has the form of a language tag: `de`, `pt-BR`.
+    private static func isLanguage(_ tag: Substring) -> Bool {
+        let parts = tag.split(separator: "-", omittingEmptySubsequences: false)
+        return tag.utf8.count <= 35 && (2...8).contains(parts[0].count) && parts[0].allSatisfy(\.isLetter)
+            && parts.allSatisfy {
+                (1...8).contains($0.count) && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+            }
     }
 
     private mutating func style(_ root: JSONValue) -> TileStyle {

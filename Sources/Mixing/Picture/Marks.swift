@@ -13,8 +13,31 @@ enum Marks {
         cairo_close_path(cairo)
     }
 
+    /// Draws a sign of a label in a square with this upper left corner and side.
+    typealias Sign = (_ cairo: OpaquePointer, _ x: Double, _ y: Double, _ size: Double) -> Void
+
+    /// A screen on its stand: the picture is a shared one. Every language reads it.
+    static func screen(_ colour: Colour) -> Sign {
+        { cairo, x, y, size in
+            cairo_save(cairo)
+            cairo_translate(cairo, x, y)
+            cairo_scale(cairo, size, size)
+            colour.set(on: cairo)
+            cairo_set_line_width(cairo, 0.1)
+            cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND)
+            roundedRectangle(cairo, 0.05, 0.12, 0.9, 0.58, radius: 0.1)
+            cairo_stroke(cairo)
+            cairo_move_to(cairo, 0.5, 0.7)
+            cairo_line_to(cairo, 0.5, 0.9)
+            cairo_move_to(cairo, 0.28, 0.92)
+            cairo_line_to(cairo, 0.72, 0.92)
+            cairo_stroke(cairo)
+            cairo_restore(cairo)
+        }
+    }
+
     /// A red microphone with a stroke through it.
-    static func mutedMicrophone(_ cairo: OpaquePointer, x: Double, y: Double, size: Double) {
+    static func mutedMicrophone(_ cairo: OpaquePointer, _ x: Double, _ y: Double, _ size: Double) {
         cairo_save(cairo)
         cairo_translate(cairo, x, y)
         cairo_scale(cairo, size, size)

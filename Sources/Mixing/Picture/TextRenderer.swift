@@ -22,8 +22,10 @@ package final class TextRenderer: Sendable {
     static let longestText = 120
 
     enum Key: Hashable {
-        /// A pill with a name and, if muted, a crossed-out microphone. Sizes are in pixels.
-        case label(text: String, fontSize: Int, maxWidth: Int, isMuted: Bool, paint: LabelPaint = LabelPaint())
+        /// A pill with a name and signs before it: a crossed-out microphone, a screen. Sizes are in pixels.
+        case label(
+            text: String, fontSize: Int, maxWidth: Int, isMuted: Bool, isScreen: Bool = false,
+            paint: LabelPaint = LabelPaint())
         /// A disc with the initials of the name, in the colour of the name.
         case initials(name: String, diameter: Int)
         /// A picture cut to a disc.
@@ -175,8 +177,10 @@ package final class TextRenderer: Sendable {
 
     private func draw(_ key: Key, _ context: OpaquePointer) -> Overlay? {
         switch key {
-        case .label(let text, let fontSize, let maxWidth, let isMuted, let paint):
-            label(context, text, Double(fontSize), Double(maxWidth), isMuted, paint)
+        case .label(let text, let fontSize, let maxWidth, let isMuted, let isScreen, let paint):
+            label(
+                context, text, Double(fontSize), Double(maxWidth),
+                (isMuted ? [Marks.mutedMicrophone] : []) + (isScreen ? [Marks.screen(paint.colour)] : []), paint)
         case .outside(let radius):
             Overlay(width: 2 * radius, height: 2 * radius) { cairo in
                 cairo_rectangle(cairo, 0, 0, Double(2 * radius), Double(2 * radius))
@@ -234,30 +238,33 @@ package final class TextRenderer: Sendable {
     }
 
     private func label(
-        _ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ isMuted: Bool,
+        _ context: OpaquePointer, _ text: String, _ fontSize: Double, _ maxWidth: Double, _ signs: [Marks.Sign],
         _ paint: LabelPaint
     ) -> Overlay? {
         let height = (fontSize * 1.75 / 2).rounded() * 2
         let padding = fontSize * 0.55
-        let icon = isMuted ? fontSize * 0.9 : 0
-        let between = isMuted && !text.isEmpty ? fontSize * 0.3 : 0
-        let forText = maxWidth - 2 * padding - icon - between
+        let sign = fontSize * 0.9, gap = fontSize * 0.3
+        let step = sign + gap
+        let before = Double(signs.count) * step - (signs.isEmpty || !text.isEmpty ? 0 : gap)
+        let forText = maxWidth - 2 * padding - before
         return withLayout(context, text, size: Int(fontSize), bold: false) { layout in
             let natural = Double(extents(layout).width)
             let shows = !text.isEmpty && forText >= fontSize
             if natural > forText { pango_layout_set_width(layout, Int32(max(forText, fontSize)) * PANGO_SCALE) }
             let box = shows ? extents(layout) : (x: 0, y: 0, width: 0, height: 0)
-            guard shows || isMuted else { return nil }
-            let width = 2 * padding + icon + (shows ? between + Double(box.width) : 0)
+            guard shows || !signs.isEmpty else { return nil }
+            let width = 2 * padding + (shows ? before + Double(box.width) : Double(signs.count) * step - gap)
             return Overlay(width: Int(width.rounded(.up)), height: Int(height)) { cairo in
                 Marks.roundedRectangle(cairo, 0, 0, (width / 2).rounded(.up) * 2, height, radius: height * 0.3)
                 paint.background.set(on: cairo, opacity: paint.opacity)
                 cairo_fill(cairo)
-                if isMuted { Marks.mutedMicrophone(cairo, x: padding, y: (height - icon) / 2, size: icon) }
+                for (index, draw) in signs.enumerated() {
+                    draw(cairo, padding + Double(index) * step, (height - sign) / 2, sign)
+                }
                 guard shows else { return }
                 paint.colour.set(on: cairo)
                 cairo_move_to(
-                    cairo, padding + icon + between - Double(box.x), ((height - Double(box.height)) / 2).rounded())
+                    cairo, padding + before - Double(box.x), ((height - Double(box.height)) / 2).rounded())
                 pango_cairo_show_layout(cairo, layout)
             }
         } ?? nil

@@ -23,6 +23,8 @@ package struct TileAppearance: Sendable {
     package var isSpeaking: Bool
     package var isMuted: Bool
     package var handRaised: Bool
+    /// Whether the picture is a shared screen, which the label has a sign of.
+    package var isScreen = false
     /// Shown instead of initials.
     package var avatar: StillImage?
     /// Whether the tile has the sign of a participant who is left out of a recording.
@@ -54,6 +56,7 @@ struct Look: Equatable {
     var isSpeaking: Bool
     var isMuted: Bool
     var handRaised: Bool
+    var isScreen: Bool
     var avatar: StillImage?
     var isLeftOut: Bool
 
@@ -68,6 +71,7 @@ struct Look: Equatable {
         isSpeaking = appearance.isSpeaking
         isMuted = appearance.isMuted
         handRaised = appearance.handRaised
+        isScreen = appearance.isScreen
         avatar = showsPicture ? nil : appearance.avatar
         isLeftOut = appearance.isLeftOut
     }

@@ -149,7 +149,7 @@ struct TilePainter {
         let gap = inset(radius)
         let key = TextRenderer.Key.label(
             text: tile.showsName ? appearance.name : "", fontSize: fontSize, maxWidth: settled.width - 2 * gap,
-            isMuted: appearance.isMuted, paint: style.label.paint)
+            isMuted: appearance.isMuted, isScreen: appearance.isScreen && tile.showsName, paint: style.label.paint)
         guard settled.width > 2 * gap + 2 * fontSize, settled.height > 2 * gap + 2 * fontSize,
             let pill = text.overlay(key), pill.width <= tile.width - 2 * gap, pill.height <= tile.height - 2 * gap
         else { return }

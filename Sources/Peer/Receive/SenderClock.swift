@@ -9,6 +9,11 @@ import Basics
 /// picture look younger than it is. A sender that pairs a packet's timestamp with the later time at which it sends it
 /// errs in one direction only, so the report with the least delay counts among a stream's reports too. Until a stream's
 /// first report its fastest packets define the capture time.
+///
+/// Where every report of a stream was late so (one that stalled before its only report: GStreamer pairs by the time of
+/// sending and reports each 5 s), its packets arrive before the time at which they were captured by that report. This
+/// corrects that stream alone: as a lower offset for all of them it would make the other streams too old by as much, for
+/// the length of the window.
 struct SenderClock: Sendable {
     /// Long enough for reports (about one per second) to find an idle link, short enough that 300 ppm of drift make 3
     /// ms.
@@ -28,6 +33,11 @@ struct SenderClock: Sendable {
     /// were reset.
     static let timestampStep: Duration = .milliseconds(50)
     static let stepReports = 3
+    /// A stream whose packets arrive this much earlier than by the reports and the other streams was reported late; less
+    /// is what packets of audio and pictures need to leave the sender. Few reports may all have been delayed.
+    static let lateReport: Duration = .milliseconds(20)
+    static let lateFewReports: Duration = .milliseconds(50)
+    static let fewReports = 3
 
     private struct Stream {
         var last: (timestamp: Int64, clockRate: Int64)?
@@ -37,7 +47,15 @@ struct SenderClock: Sendable {
         var mapping = SlidingMinimum()
         var laterReports = 0
         var fastest = SlidingMinimum()
+        /// Arrival − media time, over the window of the reports.
+        var transit = SlidingMinimum()
         var lastSeen: Instant
+
+        /// Arrival − NTP of the fastest packet; nil before the first report.
+        var offset: Int64? {
+            guard let mapping = mapping.value, let transit = transit.value else { return nil }
+            return transit &- mapping
+        }
 
         /// Turns the waiting report into a sample of the mapping.
         mutating func takeReport() {
@@ -48,7 +66,10 @@ struct SenderClock: Sendable {
             let sample = report.ntp &- media.nanoseconds
             if let value = mapping.value, sample &- value > SenderClock.timestampStep.nanoseconds {
                 laterReports += 1
-                if laterReports >= SenderClock.stepReports { mapping = SlidingMinimum() }
+                if laterReports >= SenderClock.stepReports {
+                    mapping = SlidingMinimum()
+                    transit = SlidingMinimum()
+                }
             } else {
                 laterReports = 0
             }
@@ -57,7 +78,10 @@ struct SenderClock: Sendable {
     }
 
     private var streams: [SSRC: Stream] = [:]
+    /// Arrival − NTP of the reports themselves.
     private var offset = SlidingMinimum()
+    /// When the latest reports came, the newest last.
+    private var reports: [Instant] = []
     private var shared: (offset: Int64, at: Instant)?
     private var stepCandidate: Int64?
 
@@ -79,6 +103,7 @@ struct SenderClock: Sendable {
                 stepCandidate = nil
                 // The earlier reports of the streams refer to the clock before it was set.
                 for ssrc in streams.keys { streams[ssrc]?.mapping = SlidingMinimum() }
+                reports = []
             } else {
                 stepCandidate = sample
                 return
@@ -87,6 +112,8 @@ struct SenderClock: Sendable {
             stepCandidate = nil
         }
         offset.insert(sample, at: now, window: Self.window)
+        reports.append(now)
+        if reports.count > Self.fewReports { reports.removeFirst() }
         touch(report.ssrc, at: now)
         streams[report.ssrc]?.early = (ntp, report.rtpTimestamp, now)
         streams[report.ssrc]?.takeReport()
@@ -101,14 +128,11 @@ struct SenderClock: Sendable {
         stream.takeReport()
         let media = Instant(ticks: timestamp, at: clockRate).nanoseconds
         stream.fastest.insert(arrival.nanoseconds &- media, at: arrival, window: Self.arrivalWindow)
+        stream.transit.insert(arrival.nanoseconds &- media, at: arrival, window: Self.window)
         streams[ssrc] = stream
         if let mapping = stream.mapping.value, let known = offset.value {
-            let ntp = media &+ mapping
-            let sample = arrival.nanoseconds &- ntp
-            if Self.distance(sample, known) < Self.ntpStep.nanoseconds.magnitude {
-                offset.insert(sample, at: arrival, window: Self.window)
-            }
-            let capture = Instant(nanoseconds: ntp &+ sharedOffset(known, at: arrival))
+            let offset = streamOffset(stream, known, at: arrival)
+            let capture = Instant(nanoseconds: media &+ mapping &+ offset)
             if (arrival - capture).nanoseconds.magnitude < Self.plausible.nanoseconds.magnitude {
                 return min(capture, arrival)
             }
@@ -117,9 +141,44 @@ struct SenderClock: Sendable {
         return min(Instant(nanoseconds: media &+ fastest), arrival)
     }
 
+    /// The offset of a stream: that of all, or a smaller one where its reports were late. Allocates nothing.
+    private mutating func streamOffset(_ stream: Stream, _ known: Int64, at now: Instant) -> Int64 {
+        var count = 0
+        var (smallest, largest) = (Int64.max, Int64.min)
+        for other in streams.values {
+            guard let value = Self.offset(of: other, near: known, at: now) else { continue }
+            (count, smallest, largest) = (count + 1, min(smallest, value), max(largest, value))
+        }
+        let isReported = reports.last.map { now - $0 < Self.window } ?? false
+        var base = known
+        if isReported {
+            // One stream alone proves nothing about the reports, and its own offset is enough for it.
+            if count > 1 { base = min(known, largest) }
+        } else if count > 0 {
+            base = smallest
+        }
+        let isSure = base == known && reports.count == Self.fewReports && reports[0] > now - Self.window
+        let least = base &- (isSure ? Self.lateReport : Self.lateFewReports).nanoseconds
+        var common = base
+        for other in streams.values {
+            if let value = Self.offset(of: other, near: known, at: now), value >= least { common = min(common, value) }
+        }
+        common = sharedOffset(common, at: now)
+        guard let own = Self.offset(of: stream, near: known, at: now), own < least else { return common }
+        return min(own, common)
+    }
+
+    /// The offset of a stream that runs; nil where it tells of another clock.
+    private static func offset(of stream: Stream, near known: Int64, at now: Instant) -> Int64? {
+        guard now - stream.lastSeen < window, let value = stream.offset,
+            distance(value, known) < ntpStep.nanoseconds.magnitude
+        else { return nil }
+        return value
+    }
+
     /// The least offset of the window; it falls at once and rises slowly.
-    private mutating func sharedOffset(_ known: Int64, at now: Instant) -> Int64 {
-        var value = offset.value ?? known
+    private mutating func sharedOffset(_ least: Int64, at now: Instant) -> Int64 {
+        var value = least
         if let shared, value > shared.offset {
             let step = max(0, (now - shared.at).nanoseconds) / 1000 * (Self.rise.nanoseconds / 1_000_000)
             value = min(value, shared.offset &+ step)

@@ -53,6 +53,7 @@ package final class RecordingCatalogue: Sendable {
         where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix)
             || name.hasSuffix(TimelineFiles.textSuffix + TimelineFiles.temporarySuffix)
             || name.hasSuffix(PendingDelivery.suffix + Sidecar.temporarySuffix)
+            || name.hasSuffix(RecordingThumbnail.temporarySuffix)
         {
             // A sidecar that was being written at a crash; the complete one is still there.
             unlink(directory + "/" + name)
@@ -247,8 +248,9 @@ package final class RecordingCatalogue: Sendable {
             entry.files = summary.files.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
             entry.file = entry.files.first ?? entry.file
             entry.parts = summary.parts
-            entry.duration = summary.duration.inSeconds
+            entry.duration = summary.duration.roundedSeconds
             entry.bytes = summary.bytes
+            entry.frames = summary.frames
             entry.dropped = summary.dropped.isEmpty ? nil : summary.dropped
             entry.tracks = summary.participantTracks.isEmpty ? nil : summary.participantTracks
             entry.message = summary.failure?.publicDescription
@@ -282,6 +284,18 @@ package final class RecordingCatalogue: Sendable {
         }
     }
 
+    /// Stores the title that somebody gave a recording; nil: none. May wait for the disk.
+    ///
+    /// - Returns: the changed entry; nil where there is none.
+    package func setTitle(_ title: String?, of id: String) throws(RecordingError) -> RecordingEntry? {
+        let entry = state.withLock { state in
+            state.entries[id]?.title = title
+            return state.entries[id]
+        }
+        if let entry { try write(entry) }
+        return entry
+    }
+
     // MARK: - For repairs
 
     /// Whether a file of this name, without its suffix, belongs to a recording in the catalogue.
@@ -311,6 +325,14 @@ package final class RecordingCatalogue: Sendable {
         state.withLock { state in
             state.entries[id]?.delivery = delivery
             return state.entries[id]
+        }
+    }
+
+    func rename(_ name: String, to other: String) throws(RecordingError) {
+        guard Glibc.rename(path(name), path(other)) == 0 else {
+            let code = errno
+            unlink(path(name))
+            throw .system(code, path: path(other))
         }
     }
 

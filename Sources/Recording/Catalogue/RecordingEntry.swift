@@ -24,6 +24,8 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
     /// sidecars of older versions.
     package var number: Int?
     package var room: String
+    /// What somebody called it; nil: nothing.
+    package var title: String?
     /// The file name of the first part in the catalogue's directory.
     package var file: String
     /// The file names of all parts.
@@ -50,6 +52,8 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
     package var bytes: Int?
     /// The media that was lost because of a slow disk; nil where none was.
     package var dropped: RecordingLosses?
+    /// How smooth its picture is; nil in sidecars of older versions, and where it is audio alone.
+    package var frames: RecordingFrames?
     /// The view whose picture it has; nil in sidecars of older versions, and where it is audio alone.
     package var view: String?
     /// Whether its file is audio alone; nil: it is not.

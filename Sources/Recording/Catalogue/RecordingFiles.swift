@@ -7,7 +7,7 @@ extension RecordingEntry {
     var contentNames: [String] {
         // A sidecar may have been written by somebody else: its names must not lead out of the directory.
         ((files.isEmpty ? [file] : files) + (tracks ?? []).map(\.file)).filter { !$0.contains("/") }
-            + [id + TimelineFiles.jsonSuffix, id + TimelineFiles.textSuffix]
+            + [id + TimelineFiles.jsonSuffix, id + TimelineFiles.textSuffix, id + RecordingThumbnail.suffix]
     }
 }
 

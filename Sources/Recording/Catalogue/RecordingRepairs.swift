@@ -130,7 +130,7 @@ package final class RecordingRepairs: Sendable {
                 RecordingTimeline(events, duration: duration), base: catalogue.path(base), catalogue.disk)
             unlink(catalogue.path(base + TimelineLog.suffix))
         }
-        entry.duration = duration
+        entry.duration = duration.toMilliseconds
         entry.bytes = bytes
         let tracks = (entry.tracks ?? []).compactMap { close($0, reserve) }
         entry.tracks = tracks.isEmpty ? nil : tracks
@@ -145,7 +145,7 @@ package final class RecordingRepairs: Sendable {
         var track = open
         let path = catalogue.path(track.file)
         do throws(RecordingError) {
-            track.duration = try TrackClosing.close(path, reserve: reserve).inSeconds
+            track.duration = try TrackClosing.close(path, reserve: reserve).roundedSeconds
         } catch .nothingRecorded {
             unlink(path)
             return nil

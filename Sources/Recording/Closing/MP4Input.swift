@@ -49,6 +49,11 @@ final class MP4Input {
     /// By the file's header, in seconds.
     var duration: Double { Double(max(0, format.pointee.duration)) / Double(AV_TIME_BASE) }
 
+    /// What the file says of itself (`RecordingLabels.keys`).
+    func label(_ key: String) -> String? {
+        av_dict_get(format.pointee.metadata, key, nil, 0).flatMap { $0.pointee.value }.map { String(cString: $0) }
+    }
+
     /// The chapters of the file.
     var chapters: [RecordingChapter] {
         (0..<Int(format.pointee.nb_chapters)).compactMap { index in

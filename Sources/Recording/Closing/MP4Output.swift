@@ -9,6 +9,8 @@ final class MP4Output {
     private(set) var count = 0
 
     private let format: UnsafeMutablePointer<AVFormatContext>
+    /// Of each stream, what Matroska's reader has taken off the times of Opus, in ms (`TrackWriter.delay`).
+    private var shifts: [Int64] = []
 
     /// - Parameters:
     ///   - input: its streams are those of the file.
@@ -32,6 +34,12 @@ final class MP4Output {
                 copy.pointee.codecpar.pointee.codec_tag = 0
             }
             copy.pointee.time_base = stream.pointee.time_base
+            let parameters = stream.pointee.codecpar.pointee
+            let isShifted = muxer != "mp4" && parameters.codec_id == AV_CODEC_ID_OPUS
+            shifts.append(isShifted ? TrackWriter.delay(priming: Int(parameters.initial_padding)) : 0)
+        }
+        for key in RecordingLabels.keys {
+            if let value = input.label(key) { av_dict_set(&format.pointee.metadata, key, value, 0) }
         }
         add(chapters, until: duration)
         try check(avio_open(&format.pointee.pb, path, AVIO_FLAG_WRITE))
@@ -54,6 +62,10 @@ final class MP4Output {
     /// Writes a packet whose times are in its stream's `timeBase`. The packet is empty afterwards.
     func write(_ packet: UnsafeMutablePointer<AVPacket>) throws(RecordingError) {
         packet.pointee.pos = -1
+        let stream = Int(packet.pointee.stream_index)
+        let shift = av_rescale_q(shifts[stream], AVRational(num: 1, den: 1000), timeBase(stream))
+        packet.pointee.pts += shift
+        packet.pointee.dts += shift
         try check(av_interleaved_write_frame(format, packet))
         count += 1
     }

@@ -36,7 +36,11 @@ struct MovieIndex {
 
     private var chapterBoxes: [MP4Box] {
         guard let (track, offset) = chapters else { return [] }
-        return [track.trak(id: chapterID, samplesAt: offset, movieTimescale: timescale), MP4Box("udta", [track.list])]
+        let others = movie.child("udta")?.children.filter { $0.kind != track.list.kind } ?? []
+        return [
+            track.trak(id: chapterID, samplesAt: offset, movieTimescale: timescale),
+            MP4Box("udta", others + [track.list]),
+        ]
     }
 
     var box: MP4Box {

@@ -47,6 +47,7 @@ package struct RecordingReport: Sendable {
     /// The file as a part of its recording.
     var part: RecordingPart {
         RecordingPart(
-            file: file.split(separator: "/").last.map(String.init) ?? file, duration: duration.inSeconds, bytes: bytes)
+            file: file.split(separator: "/").last.map(String.init) ?? file, duration: duration.roundedSeconds,
+            bytes: bytes)
     }
 }

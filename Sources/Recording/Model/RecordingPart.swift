@@ -1,3 +1,5 @@
+import Basics
+
 /// A complete file of a recording. `recording.segment` makes several.
 package struct RecordingPart: Codable, Hashable, Sendable {
     /// The file's name, without its directory.
@@ -11,4 +13,14 @@ package struct RecordingPart: Codable, Hashable, Sendable {
         self.duration = duration
         self.bytes = bytes
     }
+}
+
+extension Duration {
+    /// Seconds to the millisecond, as files and answers have them.
+    package var roundedSeconds: Double { inSeconds.toMilliseconds }
+}
+
+extension Double {
+    /// Seconds without the digits that a clock of other ticks leaves.
+    package var toMilliseconds: Double { (self * 1000).rounded() / 1000 }
 }

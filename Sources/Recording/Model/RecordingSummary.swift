@@ -14,6 +14,10 @@ package struct RecordingSummary: Sendable {
     package var tracks: [String]
     /// The files of single participants.
     package var participantTracks: [RecordingTrack] = []
+    /// The frames of all parts.
+    package var frameCount = 0
+    /// How smooth the picture is; nil where it is audio alone, or not known.
+    package var frames: RecordingFrames?
     /// The media that was lost because of a slow disk.
     package var dropped = RecordingLosses()
     /// Why the recording ended early, if it did.

@@ -25,6 +25,7 @@ package final class MP4Recorder: Sendable {
     ///   - content: what is written. Of audio alone a file begins with any block, and frames are ignored.
     ///   - memory: the memory for media that waits for the disk, shared by all recordings.
     ///   - reserve: the space to be left free on the disk; without it the recording ends with `lowSpace`.
+    ///   - labels: what the files say of themselves.
     ///   - onKeyframeNeeded: called when the recording can go on only with a keyframe.
     ///   - onParts: called with all parts that are complete, whenever there is one more; on any thread.
     ///   - onTracks: called with all files of tracks, whenever one begins or ends.
@@ -33,7 +34,7 @@ package final class MP4Recorder: Sendable {
         file: String, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio = .aac,
         fragment: Duration = .seconds(1), limits: RecordingLimits = RecordingLimits(),
         sizeMayChange: Bool = false, content: RecordingContent = RecordingContent(), disk: RecordingDisk = .system,
-        reserve: DiskReserve? = nil, memory: RecordingMemory = RecordingMemory(),
+        reserve: DiskReserve? = nil, memory: RecordingMemory = RecordingMemory(), labels: RecordingLabels? = nil,
         onKeyframeNeeded: @escaping @Sendable () -> Void = {},
         onParts: @escaping @Sendable ([RecordingPart]) -> Void = { _ in },
         onTracks: @escaping @Sendable ([RecordingTrack]) -> Void = { _ in },
@@ -43,7 +44,7 @@ package final class MP4Recorder: Sendable {
         let shape = RecorderWork.Shape(
             file: file, width: width, height: height, framesPerSecond: framesPerSecond, audio: audio,
             fragment: fragment, limits: limits, sizeMayChange: sizeMayChange, content: content, disk: disk,
-            reserve: reserve)
+            reserve: reserve, labels: labels)
         backlog = RecordingBacklog(memory)
         let work = try RecorderWork(
             shape, onKeyframeNeeded: onKeyframeNeeded, onParts: onParts, onTracks: onTracks, onFailure: onFailure)
@@ -96,7 +97,7 @@ package final class MP4Recorder: Sendable {
         tracks?.resume()
     }
 
-    /// Sets the names of participants, by their ids, for tracks that begin from now on.
+    /// Sets the names of participants, by their ids, for tracks that begin from now on, and for those that have none yet.
     package func set(names: [String: String]) {
         if tracks != nil { run(0) { $0.set(names: names) } }
     }

@@ -19,6 +19,7 @@ final class RecorderWork: @unchecked Sendable {
         var content = RecordingContent()
         var disk = RecordingDisk.system
         var reserve: DiskReserve?
+        var labels: RecordingLabels?
     }
 
     private let shape: Shape
@@ -34,6 +35,7 @@ final class RecorderWork: @unchecked Sendable {
     /// The length of the closed parts.
     private var earlierLength: RecordingSession.Time = 0
     private var earlierBytes = 0
+    private var earlierFrames = 0
     /// Whether the keyframe is requested with which the next part begins.
     private var awaitsPart = false
     /// nil until the first event.
@@ -55,14 +57,16 @@ final class RecorderWork: @unchecked Sendable {
         self.onTracks = onTracks
         self.onFailure = onFailure
         sink = try FileSink(path: shape.file, disk: shape.disk, reserve: shape.reserve)
-        session = try Self.makeSession(shape, sink)
+        session = try Self.makeSession(shape, sink, shape.labels)
     }
 
-    private static func makeSession(_ shape: Shape, _ sink: FileSink) throws(RecordingError) -> RecordingSession {
+    private static func makeSession(
+        _ shape: Shape, _ sink: FileSink, _ labels: RecordingLabels?
+    ) throws(RecordingError) -> RecordingSession {
         try RecordingSession(
             sink: sink, width: shape.width, height: shape.height, framesPerSecond: shape.framesPerSecond,
             audio: shape.audio, fragment: shape.fragment, sizeMayChange: shape.sizeMayChange,
-            hasVideo: !shape.content.audioOnly)
+            hasVideo: !shape.content.audioOnly, labels: labels)
     }
 
     var duration: Duration { .seconds(earlierLength + session.length) / RecordingSession.ticksPerSecond }
@@ -108,7 +112,7 @@ final class RecorderWork: @unchecked Sendable {
     func beginTracks(onKeyframeNeeded: @escaping (TrackSource) -> Void) {
         tracks = TrackFiles(
             base: base, disk: shape.disk, reserve: shape.reserve, onKeyframeNeeded: onKeyframeNeeded,
-            onChange: onTracks)
+            labels: shape.labels, onChange: onTracks)
     }
 
     func append(_ batch: TrackBatch) {
@@ -139,7 +143,7 @@ final class RecorderWork: @unchecked Sendable {
         timeline = log
         var event = event
         let time = earlierLength + session.contentTime(instant.ticks(at: RecordingSession.ticksPerSecond))
-        event.at = Double(time) / Double(RecordingSession.ticksPerSecond)
+        event.at = (Double(time) / Double(RecordingSession.ticksPerSecond)).toMilliseconds
         log.append(event)
     }
 
@@ -160,7 +164,7 @@ final class RecorderWork: @unchecked Sendable {
         let made = summary()
         if let timeline, case .success(let summary) = made {
             TimelineFiles.write(
-                RecordingTimeline(timeline.events, duration: summary.duration.inSeconds), base: base, shape.disk)
+                RecordingTimeline(timeline.events, duration: summary.duration.roundedSeconds), base: base, shape.disk)
         }
         timeline?.remove()
         result = made
@@ -206,10 +210,11 @@ final class RecorderWork: @unchecked Sendable {
         closePart(inBackground: true)
         earlierLength += session.length
         earlierBytes += sink.byteCount
+        earlierFrames += session.frameCount
         awaitsPart = false
         partNumber += 1
         sink = try FileSink(path: path(partNumber), disk: shape.disk, reserve: shape.reserve)
-        session = try Self.makeSession(shape, sink)
+        session = try Self.makeSession(shape, sink, shape.labels?.now())
         session.adopt(audioAhead)
     }
 
@@ -297,6 +302,7 @@ final class RecorderWork: @unchecked Sendable {
         } else {
             summary.failure = failure ?? firstError
         }
+        summary.frameCount = earlierFrames + session.frameCount
         tracks?.removeEmpty()
         summary.participantTracks = tracks?.list ?? []
         return .success(summary)

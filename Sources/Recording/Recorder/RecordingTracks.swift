@@ -4,7 +4,8 @@ import Dispatch
 /// Takes what each participant sends, for files beside a recording, and puts the pictures on the clock of the audio.
 ///
 /// The audio of a moment is played later than it was captured, by a jitter buffer's delay. A picture of the same moment
-/// waits here until that audio is played, and gets its time. No call waits for the disk.
+/// waits here until that audio is played, and gets its time; one that comes later, as repaired ones do, gets the time at
+/// which that audio was played. No call waits for the disk.
 package final class RecordingTracks: Sendable {
     /// A participant's part of a tick of audio.
     package struct Voice: Sendable {
@@ -56,17 +57,17 @@ package final class RecordingTracks: Sendable {
 
     private struct State {
         var sources: [TrackSource: Source] = [:]
-        /// The latest delay of each participant's audio, or of its first picture where there was none.
-        var delays: [String: Duration] = [:]
+        var delays: [String: PlayedAudio] = [:]
         var isPaused = false
         var isOver = false
         var losses = RecordingLosses()
     }
 
-    /// The longest wait for the audio; jitter buffers delay by at most 250 ms.
-    private static let longestWait = Duration.milliseconds(400)
+    /// The longest wait for the audio, and the most by which a picture's time may differ from the present: a jitter buffer
+    /// delays by at most 250 ms, but a busy sender's audio may leave it later than its pictures.
+    private static let longestWait = Duration.seconds(1)
     /// The most frames of one source that wait: more than any camera sends in that time.
-    private static let mostWaiting = 60
+    private static let mostWaiting = 128
     private static let tick = Duration.milliseconds(20)
 
     private let backlog: RecordingBacklog
@@ -90,7 +91,9 @@ package final class RecordingTracks: Sendable {
             var bytes = 0
             var batch = TrackBatch(time: timestamp &* 15, voices: [], frames: [])
             for voice in voices {
-                if let delay = voice.delay { state.delays[voice.participant] = delay }
+                if let delay = voice.delay {
+                    state.delays[voice.participant, default: PlayedAudio(first: delay)].played(delay, at: now)
+                }
                 var samples = voice.samples
                 if let count = samples.map({ $0.count * MemoryLayout<Float>.stride }) {
                     if backlog.take(count) {
@@ -175,9 +178,9 @@ package final class RecordingTracks: Sendable {
         var bytes = 0
         var count = 0
         for picture in known.waiting {
-            let delay = state.delays[source.participant] ?? picture.arrival - picture.captureTime
-            state.delays[source.participant] = delay
-            let time = picture.captureTime + delay
+            let audio = state.delays[source.participant] ?? PlayedAudio(first: picture.arrival - picture.captureTime)
+            state.delays[source.participant] = audio
+            let time = audio.time(of: picture.captureTime)
             guard time < now + Self.tick || now - picture.arrival > Self.longestWait else { break }
             count += 1
             bytes += picture.frame.data.count

@@ -28,6 +28,7 @@ final class TrackFiles {
     private let disk: RecordingDisk
     private let reserve: DiskReserve?
     private let onKeyframeNeeded: (TrackSource) -> Void
+    private let labels: RecordingLabels?
     private let onChange: ([RecordingTrack]) -> Void
     private var names: [String: String] = [:]
     private var audio: [String: AudioTrack] = [:]
@@ -59,12 +60,13 @@ final class TrackFiles {
 
     init(
         base: String, disk: RecordingDisk, reserve: DiskReserve?, onKeyframeNeeded: @escaping (TrackSource) -> Void,
-        onChange: @escaping ([RecordingTrack]) -> Void
+        labels: RecordingLabels? = nil, onChange: @escaping ([RecordingTrack]) -> Void
     ) {
         self.base = base
         self.disk = disk
         self.reserve = reserve
         self.onKeyframeNeeded = onKeyframeNeeded
+        self.labels = labels
         self.onChange = onChange
     }
 
@@ -74,7 +76,21 @@ final class TrackFiles {
             + pictures.values.reduce(0) { $0 + $1.writer.sink.byteCount }
     }
 
-    func set(names: [String: String]) { self.names.merge(names) { $1 } }
+    /// Sets names, also those of tracks that began before: a participant's media may come before its name.
+    func set(names: [String: String]) {
+        self.names.merge(names) { $1 }
+        let nameless = list.indices.filter { list[$0].name.isEmpty && !(names[list[$0].participant] ?? "").isEmpty }
+        for index in nameless { list[index].name = names[list[index].participant] ?? "" }
+        if !nameless.isEmpty { onChange(list) }
+    }
+
+    /// Who and what a file is of, before the recording's title.
+    private func trackLabels(_ number: Int) -> RecordingLabels? {
+        guard var labels = labels?.now() else { return nil }
+        let track = list[number]
+        labels.title = [track.name, track.kind.rawValue, labels.title].filter { !$0.isEmpty }.joined(separator: ", ")
+        return labels
+    }
 
     /// Writes a batch, or keeps it until its place is known.
     func take(_ batch: TrackBatch, _ clock: TrackClock) throws(RecordingError) {
@@ -172,7 +188,7 @@ final class TrackFiles {
         let encoder = try AudioEncoder(.opus)
         let (number, sink) = try begin(id, .audio, codec: "opus", at: time)
         let writer = try TrackWriter(
-            sink: sink, .opus(description: encoder.description, priming: encoder.priming))
+            sink: sink, .opus(description: encoder.description, priming: encoder.priming), trackLabels(number))
         audio[id] = AudioTrack(number: number, writer: writer, encoder: encoder, start: time)
     }
 
@@ -237,7 +253,9 @@ final class TrackFiles {
         let (number, sink) = try begin(
             frame.source.participant, frame.kind, codec: coded.codec.rawValue, rotation: frame.rotation, at: time)
         pictures[frame.source] = PictureTrack(
-            number: number, writer: try TrackWriter(sink: sink, .video(coded, format)), start: time, codec: coded.codec,
+            number: number, writer: try TrackWriter(sink: sink, .video(coded, format), trackLabels(number)),
+            start: time,
+            codec: coded.codec,
             kind: frame.kind, rotation: frame.rotation)
     }
 
@@ -257,7 +275,7 @@ final class TrackFiles {
         var track = RecordingTrack(
             participant: participant, name: names[participant] ?? "", kind: kind,
             file: path.split(separator: "/").last.map(String.init) ?? path, codec: codec,
-            start: Double(time) / Double(RecordingSession.ticksPerSecond))
+            start: (Double(time) / Double(RecordingSession.ticksPerSecond)).toMilliseconds)
         track.rotation = rotation == .none ? nil : Int(rotation.rawValue) * 90
         list.append(track)
         onChange(list)
@@ -267,7 +285,7 @@ final class TrackFiles {
     private func finish(_ number: Int, _ writer: TrackWriter) throws(RecordingError) {
         defer {
             closedBytes += writer.sink.byteCount
-            list[number].duration = writer.duration.inSeconds
+            list[number].duration = writer.duration.roundedSeconds
             list[number].bytes = writer.sink.byteCount
             onChange(list)
         }

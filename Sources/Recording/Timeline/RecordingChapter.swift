@@ -14,14 +14,18 @@ package struct RecordingChapter: Codable, Hashable, Sendable {
     private static let longestTitle = 250
 
     /// The chapters that follow from joins, leaves, presentations and marks. The first one begins the recording.
+    ///
+    /// They go along with the file. Who refused to be recorded at any time is not named in them: that one joined before,
+    /// say, is “A participant joined”.
     static func chapters(of events: [TimelineEvent], duration: Double) -> [RecordingChapter] {
         var chapters = [RecordingChapter(at: 0, title: "", isMark: false)]
         var names: [String: String] = [:]
+        let refused = Set(events.lazy.filter { $0.kind == .unrecorded }.compactMap(\.participant))
         for event in events where event.at <= duration {
             if event.kind == .joined, let id = event.participant { names[id] = event.name }
             // Nothing that follows concerns the recording, until the participant joins it again.
             if event.kind == .unrecorded, let id = event.participant { names[id] = nil }
-            guard let title = title(event, names) else { continue }
+            guard let title = title(event, names, refused) else { continue }
             let isMark = event.kind == .mark
             let last = chapters.count - 1
             if !isMark, !chapters[last].isMark, event.at - chapters[last].at < together {
@@ -35,8 +39,11 @@ package struct RecordingChapter: Codable, Hashable, Sendable {
         return chapters
     }
 
-    private static func title(_ event: TimelineEvent, _ names: [String: String]) -> String? {
-        let name = event.participant.flatMap { names[$0] } ?? event.name ?? ""
+    private static func title(
+        _ event: TimelineEvent, _ names: [String: String], _ refused: Set<String>
+    ) -> String? {
+        var name = event.participant.flatMap { names[$0] } ?? event.name ?? ""
+        if !name.isEmpty, event.participant.map({ refused.contains($0) }) == true { name = "A participant" }
         return switch event.kind {
         // Who was there at the start has not joined the recording.
         case .joined: event.at > 0 ? "\(name) joined" : nil

@@ -43,7 +43,9 @@ final class FragmentWriter {
     }
 
     /// - Parameter video: nil: the file has audio alone.
-    init(sink: FileSink, video: Video?, audio: AudioEncoder) throws(RecordingError) {
+    init(
+        sink: FileSink, video: Video?, audio: AudioEncoder, _ labels: RecordingLabels? = nil
+    ) throws(RecordingError) {
         self.sink = sink
         audioIndex = video == nil ? 0 : 1
         var format: UnsafeMutablePointer<AVFormatContext>?
@@ -63,6 +65,7 @@ final class FragmentWriter {
                 tag: video.changesInBand ? Self.avc3 : 0)
         }
         try addAudio(audio)
+        labels?.set(on: format, isMatroska: false)
         try openOutput()
         var options: OpaquePointer?
         defer { av_dict_free(&options) }

@@ -29,6 +29,7 @@ final class RecordingSession: @unchecked Sendable {
     private let audioEncoder: AudioEncoder
     private let fragment: Time
     private let frameTime: Time
+    private let labels: RecordingLabels?
 
     private var writer: FragmentWriter?
     /// The room time of the file's time zero, shifted by every pause.
@@ -38,6 +39,8 @@ final class RecordingSession: @unchecked Sendable {
     /// Samples in the file so far.
     private var audioPosition: Int64 = 0
     private var fragmentStart: Time = 0
+    /// Frames in the file so far.
+    private(set) var frameCount = 0
     /// Audio that is ahead of the video, because encoding a picture takes longer than mixing. It waits, so that at a
     /// keyframe that starts a file, ends one or ends a pause, all audio from the keyframe's time on is still here.
     private var ahead: [AudioBlock] = []
@@ -59,9 +62,10 @@ final class RecordingSession: @unchecked Sendable {
 
     init(
         sink: FileSink, width: Int, height: Int, framesPerSecond: Double, audio: RecordingAudio, fragment: Duration,
-        sizeMayChange: Bool = false, hasVideo: Bool = true
+        sizeMayChange: Bool = false, hasVideo: Bool = true, labels: RecordingLabels? = nil
     ) throws(RecordingError) {
         self.sink = sink
+        self.labels = labels
         self.hasVideo = hasVideo
         self.width = width
         self.height = height
@@ -152,7 +156,7 @@ final class RecordingSession: @unchecked Sendable {
             if let pausedAt, block.time < pausedAt { return try place(block, before: pausedAt) }
             guard block.time >= from else { return }
             if writer == nil {
-                writer = try FragmentWriter(sink: sink, video: nil, audio: audioEncoder)
+                writer = try FragmentWriter(sink: sink, video: nil, audio: audioEncoder, labels)
                 origin = block.time
             } else if let pausedAt {
                 // Ticks do not begin where pauses do: the pause ends with the block that the next one follows.
@@ -239,7 +243,7 @@ final class RecordingSession: @unchecked Sendable {
             guard !sets.isEmpty else { return }
             let video = FragmentWriter.Video(
                 width: width, height: height, parameterSets: sets, changesInBand: sizeMayChange)
-            writer = try FragmentWriter(sink: sink, video: video, audio: audioEncoder)
+            writer = try FragmentWriter(sink: sink, video: video, audio: audioEncoder, labels)
             origin = time
         } else if let pausedAt {
             // The last picture is shown for its whole time: converters to a fixed frame rate refuse two at once.
@@ -307,6 +311,7 @@ final class RecordingSession: @unchecked Sendable {
 
     private func write(_ frame: EncodedVideoFrame, from start: Time, to end: Time) throws(RecordingError) {
         let time = start / Self.ticksPerVideoTick
+        frameCount += 1
         try writer?.write(
             video: frame.data, isKeyframe: frame.isKeyframe, time: time, duration: end / Self.ticksPerVideoTick - time)
     }

@@ -16,6 +16,9 @@ final class TrackWriter {
     }
 
     let sink: FileSink
+    /// What is added to times, in ms: a file begins with the samples that prime the decoder of Opus, and `CodecDelay` says
+    /// that players begin behind them (RFC 9559 §5.1.4.1.5). libavformat 59 writes times as they are.
+    private let shift: Int64
     private let format: UnsafeMutablePointer<AVFormatContext>
     private let packet: UnsafeMutablePointer<AVPacket>
     /// The size of the cluster so far.
@@ -32,8 +35,13 @@ final class TrackWriter {
     private static let clustersOnDisk = 5
     private static let bufferSize = 1 << 14
 
-    init(sink: FileSink, _ codec: Codec) throws(RecordingError) {
+    init(sink: FileSink, _ codec: Codec, _ labels: RecordingLabels? = nil) throws(RecordingError) {
         self.sink = sink
+        if case .opus(_, let priming) = codec {
+            shift = Self.delay(priming: priming)
+        } else {
+            shift = 0
+        }
         FFmpegLog.silence()
         var format: UnsafeMutablePointer<AVFormatContext>?
         var packet = av_packet_alloc()
@@ -45,8 +53,8 @@ final class TrackWriter {
         }
         self.format = format
         self.packet = packetPointer
-        // The muxer moves the priming samples of Opus behind the file's start itself.
         format.pointee.avoid_negative_ts = 0
+        labels?.set(on: format, isMatroska: true)
         // From here on all properties are set, so `deinit` runs even where this throws.
         try addStream(codec)
         try openOutput()
@@ -126,10 +134,13 @@ final class TrackWriter {
         format.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
     }
 
+    /// The time of Opus' priming samples in ms, rounded as FFmpeg's reader does that takes it off.
+    static func delay(priming: Int) -> Int64 { Int64((Double(priming) / 48).rounded(.toNearestOrAwayFromZero)) }
+
     /// Writes a packet.
     ///
     /// - Parameters:
-    ///   - time: in ms from the file's start; one that does not increase is moved behind the packet before.
+    ///   - time: in ms from the media's start, negative for what primes the decoder; one that does not increase is moved behind the packet before.
     ///   - duration: in ms.
     func write(_ data: [UInt8], time: Int64, duration: Int64, isKeyframe: Bool) throws(RecordingError) {
         guard let count = Int32(exactly: data.count), av_new_packet(packet, count) >= 0 else {
@@ -139,7 +150,7 @@ final class TrackWriter {
         data.withUnsafeBufferPointer { source in
             if let base = source.baseAddress { packet.pointee.data.update(from: base, count: source.count) }
         }
-        let time = max(time, last == .min ? time : last + 1)
+        let time = max(time + shift, last == .min ? time + shift : last + 1)
         if time - clusterStart >= Self.clusterLength { try endCluster(at: time) }
         packet.pointee.stream_index = 0
         packet.pointee.pts = time
@@ -149,7 +160,7 @@ final class TrackWriter {
         guard let stream = format.pointee.streams[0] else { return }
         av_packet_rescale_ts(packet, AVRational(num: 1, den: 1000), stream.pointee.time_base)
         try check(av_write_frame(format, packet))
-        (last, end) = (time, max(end, time + duration))
+        (last, end) = (time, max(end, time - shift + duration))
         pending.bytes += data.count
         pending.samples += 1
     }

@@ -22,6 +22,14 @@ package final class OverloadState: Sendable {
     var usesFastEncoders: Bool { level >= .fastEncoders }
     package var refusesRooms: Bool { level >= .noNewRooms }
 
+    /// Whether a picture beside the room's own one leaves this tick out: it has half the frames of that, from the first
+    /// level on. The picture clock leaves ticks out for all.
+    func leavesOut(_ tick: Instant, framesPerSecond: Int) -> Bool {
+        // A tick may lie a fraction of a nanosecond before its multiple.
+        let number = (tick + .nanoseconds(1)).ticks(at: Int64(framesPerSecond))
+        return level >= .fastEncoders && number % (level >= .halfRate ? 4 : 2) != 0
+    }
+
     /// Counts a picture tick, which is late when it was skipped since the one before was not done.
     func ticked(isLate: Bool) {
         ticks.wrappingAdd(1, ordering: .relaxed)

@@ -183,6 +183,7 @@ package final class MixView: Sendable {
             rotation: view?.rotation ?? .none,
             pictureGeneration: view?.generation ?? 0, state: state, isSpeaking: person?.isSpeaking ?? false,
             isMuted: person?.isMuted ?? false, handRaised: person?.hand ?? false)
+        appearance.isScreen = state != .avatar && person?.isPresenting ?? false
         appearance.avatar = person?.avatar
         return appearance
     }

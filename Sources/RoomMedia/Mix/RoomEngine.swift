@@ -143,6 +143,13 @@ package final class RoomEngine: Sendable {
         /// The picture of a view that leaves the room.
         func outgoing(_ view: ViewID) -> ViewID { scene.hasUnrecorded ? view.outgoing(cuts) : view }
 
+        /// The pictures that have fewer frames under overload: those beside `main`, where the room makes several, and
+        /// that nothing outside the room takes.
+        var sparedViews: Set<ViewID> {
+            let inRoom = views.keys.filter { !$0.isOutgoing }
+            return inRoom.count > 1 ? Set(inRoom).subtracting([.main]).subtracting(taps.values.map(\.view)) : []
+        }
+
         mutating func noteOutgoingScene() {
             let isNeeded = scene.hasUnrecorded || views.keys.contains(where: \.isOutgoing)
             outgoingScene = isNeeded ? scene.outgoing(cuts) : nil
@@ -641,8 +648,11 @@ package final class RoomEngine: Sendable {
 
     /// - Parameter rate: only the views of this frame rate; nil: all.
     private func tick(_ tick: Instant, rate: Int? = nil) {
-        let (scene, outgoing, views, intakes) = state.withLock { ($0.scene, $0.outgoingScene, $0.views, $0.intakes) }
+        let (scene, outgoing, views, intakes, spared) = state.withLock {
+            ($0.scene, $0.outgoingScene, $0.views, $0.intakes, $0.sparedViews)
+        }
         for (id, view) in views where rate.map({ view.format.framesPerSecond == $0 }) ?? true {
+            if let rate, spared.contains(id), services.overload.leavesOut(tick, framesPerSecond: rate) { continue }
             guard let scene = id.isOutgoing ? outgoing : scene else { continue }
             view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
                 guard let self, let view else { return }
@@ -651,6 +661,9 @@ package final class RoomEngine: Sendable {
             }
         }
     }
+
+    /// See `OverloadState.leavesOut`.
+    var sparedViews: Set<ViewID> { state.withLock { $0.sparedViews } }
 
     /// Turns decoding on for the participants who have a tile in some view and the camera on, and off for all others.
     private func updateShown() {

@@ -19,7 +19,8 @@ package final class HostedPeer {
     var selector: RenditionSelector
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
-    package var reason = LinkReason.none
+    /// Why the peer's picture is not larger.
+    package var reason: LinkReason { selector.reason }
     /// Before the first estimate: a thin link must carry this profile beside the first probe.
     var profile = AudioProfile.narrow
     /// The limits of the peer's session description for the audio that it receives.
@@ -42,6 +43,7 @@ package final class HostedPeer {
     /// The traces of frames that wait in the peer's pacer.
     var leaving: [PictureTrace] = []
     var meter = LinkMeter()
+    var arrivals: ArrivalWatch
     /// The faults that the counters of the loop hold already.
     var lastFaults = PeerFaults()
     /// Video frames per second, sent to the peer and received from it, in the last second.
@@ -49,9 +51,11 @@ package final class HostedPeer {
 
     package init(
         id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake,
-        opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, loopBudget: LoopBudget
+        opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, claims: MediaKinds = [],
+        loopBudget: LoopBudget
     ) {
         self.maySendMessages = maySendMessages
+        arrivals = ArrivalWatch(claimed: claims)
         self.loopBudget = loopBudget
         self.id = id
         self.seatID = seatID
@@ -92,6 +96,8 @@ package final class HostedPeer {
         link.rung = rungHeight
         link.reason = reason
         link.mode = selector.mode
+        link.heard = arrivals.heard
+        link.seen = arrivals.seen
         return meter.report(link)
     }
 
@@ -172,6 +178,7 @@ package final class HostedPeer {
             self.ladder = ladder
             var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate), estimate: estimate)
             _ = fresh.setCeiling(selector.ceiling)
+            fresh.explain(at: now)
             selector = fresh
         }
         choose(at: now)
@@ -188,8 +195,7 @@ package final class HostedPeer {
             peer.repeatsAudio = wanted.repeats
             if isConnected { updateAudio() }
         }
-        if let change = selector.update(estimate: estimate, at: now) {
-            reason = change.reason
+        if selector.update(estimate: estimate, at: now) != nil {
             choose(at: now)
             return true
         }

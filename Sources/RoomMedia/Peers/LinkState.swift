@@ -13,7 +13,10 @@ package struct LinkState: Hashable, Sendable {
     package var roundTrip: Duration
     /// The height in pixels of the picture that the participant gets; 0: audio with stills, or audio alone.
     package var rung: Int
-    /// The reason of the last change of the rung.
+    /// Why the picture is not larger.
     package var reason: LinkReason
     package var mode = LinkMode.full
+    /// What the server hears and sees of the participant.
+    package var heard = HeardAudio.nothing
+    package var seen = SeenVideo.nothing
 }

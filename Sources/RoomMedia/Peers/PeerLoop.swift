@@ -287,7 +287,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             if seat.intake.screen.receive(frame) {
                 seat.peer.requestKeyframe(of: .screen, at: now)
             }
-        case .audio(let packet): seat.intake.receive(packet)
+        case .audio(let packet):
+            // A copy says nothing of its level.
+            if !packet.isCopy { seat.arrivals.heard(level: packet.level) }
+            seat.intake.receive(packet)
         case .keyframeRequested: seat.repairPicture()
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
@@ -338,6 +341,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         guard seat.isConnected else { return }
         seat.isConnected = false
         seat.intake.link.set(roundTrip: .zero, estimate: .zero)
+        seat.arrivals.interrupt()
+        reportMissing(seat)
         seat.leaveRenditions()
         seat.endAudio()
         events.media(seat.id, false, since)
@@ -433,6 +438,17 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         peers[id]?.maySendMessages = maySendMessages
     }
 
+    /// Sets what a participant says to send.
+    package func setClaims(_ id: String, _ claims: MediaKinds) {
+        guard let seat = peers[id] else { return }
+        seat.arrivals.claim(claims)
+        reportMissing(seat)
+    }
+
+    private func reportMissing(_ seat: HostedPeer) {
+        if let missing = seat.arrivals.report() { events.missing(seat.id, missing) }
+    }
+
     package func requestKeyframe(from id: String, of source: VideoSource, at now: Instant) {
         guard let seat = peers[id], seat.isConnected else { return }
         seat.peer.requestKeyframe(of: source, at: now)
@@ -461,8 +477,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
     private func applyCeiling(_ seat: HostedPeer, at now: Instant) {
-        guard let change = seat.selector.setCeiling(seat.ceiling(ceiling)) else { return }
-        seat.reason = change.reason
+        let change = seat.selector.setCeiling(seat.ceiling(ceiling))
+        seat.selector.explain(at: now)
+        if change == nil { return }
         seat.choose(at: now)
         touch(seat)
     }
@@ -491,6 +508,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             seat.engine.quality.add(seat.meter.measure(statistics, over: elapsed))
             seat.intake.link.set(
                 roundTrip: statistics.roundTrip ?? .zero, estimate: seat.estimate ?? statistics.estimate)
+            seat.arrivals.measure(
+                audio: statistics.audioReceived.packets, video: statistics.videoReceived.packets,
+                all: statistics.srtp.unprotected, over: elapsed)
+            reportMissing(seat)
         }
         if let link = seat.reportedLink() { events.link(seat.id, link) }
     }

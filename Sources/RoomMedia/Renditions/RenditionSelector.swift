@@ -59,9 +59,15 @@ package struct RenditionSelector: Sendable {
     package let rates: [BitRate]
     package let configuration: Configuration
     package private(set) var choice: Choice
+    /// Why the picture is not the largest; where it is, why it became so. Empty: the call has just begun, and the picture
+    /// is getting larger, or it was never anything but the largest.
+    package private(set) var reason = LinkReason.none
     private var start: Instant?
     private var betterSince: Instant?
     private var shortSince: Instant?
+    private var estimate: BitRate?
+    /// The time of the first estimate or of the last step up; nil after a step down.
+    private var climbsSince: Instant?
     /// The highest rung that the server offers: an overload removes the upper ones.
     package private(set) var ceiling = 0
 
@@ -71,6 +77,7 @@ package struct RenditionSelector: Sendable {
         self.rates = rates
         self.configuration = configuration
         choice = rates.isEmpty ? .audioOnly : .rung(rates.count - 1)
+        self.estimate = estimate
         if let estimate { choice = highestBearable(estimate) }
     }
 
@@ -78,11 +85,22 @@ package struct RenditionSelector: Sendable {
     package mutating func setCeiling(_ rung: Int) -> Change? {
         ceiling = max(0, min(rung, rates.count - 1))
         guard case .rung(let index) = choice, index < ceiling else { return nil }
-        return move(to: .rung(ceiling), LinkReason(.serverBusy, "The server is busy and makes no larger picture."))
+        climbsSince = nil
+        return move(to: .rung(ceiling), Self.busy)
     }
 
     /// Takes a new estimate of the link, audio included. Returns the change of the choice, if any.
     package mutating func update(estimate: BitRate, at now: Instant) -> Change? {
+        if self.estimate == nil { climbsSince = now }
+        self.estimate = estimate
+        let old = rank(choice)
+        let change = choose(by: estimate, at: now)
+        if change != nil { climbsSince = rank(choice) < old ? now : nil }
+        explain(at: now)
+        return change
+    }
+
+    private mutating func choose(by estimate: BitRate, at now: Instant) -> Change? {
         if start == nil { start = now }
         let best = highestBearable(estimate)
         if rank(best) <= rank(choice) {
@@ -119,8 +137,59 @@ package struct RenditionSelector: Sendable {
             ))
     }
 
+    // MARK: - The reason
+
+    private static let busy = LinkReason(.serverBusy, "The server is busy and makes no larger picture.")
+
+    /// Decides anew why the picture is not larger. Called once a second at least: a climb ends, and an overload begins to
+    /// hold the picture, without a change of the choice.
+    package mutating func explain(at now: Instant) {
+        guard case .rung(let index) = choice else {
+            if reason.code != .linkWorse, !isClimbing(at: now) { reason = tooThin(for: stepUp(from: choice)) }
+            return
+        }
+        guard index > 0 else { return }
+        let larger = Choice.rung(index - 1)
+        if index <= ceiling {
+            if isHeld(below: larger, at: now) {
+                if reason.code != .serverBusy { reason = Self.busy }
+            } else if reason.code != .linkWorse {
+                reason = tooThin(for: larger)
+            }
+        } else if let estimate, estimate >= needed(for: larger) {
+            if ![.none, .linkBetter, .linkWorse].contains(reason.code) {
+                reason = LinkReason(.linkBetter, "The line carries a larger picture, which follows.")
+            }
+        } else if !isClimbing(at: now) || reason.code == .serverBusy, reason.code != .linkWorse {
+            reason = tooThin(for: larger)
+        }
+    }
+
+    /// Whether the overload, and not the link, keeps the picture from being larger. Between the rate that a larger one
+    /// needs to come and the one that it needs to stay, the reason is what it was.
+    private func isHeld(below larger: Choice, at now: Instant) -> Bool {
+        guard let estimate, !isClimbing(at: now) else { return true }
+        if estimate >= needed(for: larger) { return true }
+        return estimate >= lowestRate(of: larger) && reason.code != .linkWorse
+    }
+
+    /// Whether the estimate has only begun to grow, or the link was just found to carry more.
+    private func isClimbing(at now: Instant) -> Bool {
+        guard estimate != nil || climbsSince != nil else { return true }
+        return climbsSince.map { now - $0 < configuration.earlyPhase } ?? false
+    }
+
+    private func tooThin(for larger: Choice?) -> LinkReason {
+        guard let estimate, let larger else { return LinkReason(.linkWorse, "The line carries no picture.") }
+        return LinkReason(
+            .linkWorse,
+            "The line's estimate of \(estimate)bit/s is below the \(needed(for: larger))bit/s that a larger picture needs."
+        )
+    }
+
     private mutating func move(to choice: Choice, _ reason: LinkReason) -> Change {
         self.choice = choice
+        self.reason = reason
         betterSince = nil
         shortSince = nil
         return Change(choice: choice, reason: reason)

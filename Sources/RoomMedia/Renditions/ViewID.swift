@@ -5,6 +5,8 @@ package struct ViewID: Hashable, Sendable {
     package var name: String
     /// nil: the named view as it is.
     package var choice: ViewChoice?
+    /// The participant who alone gets the picture, and is not in it; nil: several may get it.
+    private(set) package var viewer: String?
     /// For the picture that leaves the room, without participants who are not recorded (`Scene.outgoing`): which of the
     /// room's cuts it was begun at. nil: the picture that participants get.
     private(set) var cut: Int?
@@ -12,6 +14,20 @@ package struct ViewID: Hashable, Sendable {
     package init(_ name: String, choice: ViewChoice? = nil) {
         self.name = name
         self.choice = choice
+    }
+
+    /// This view as one participant gets it, without itself.
+    package func without(_ viewer: String) -> ViewID {
+        var view = self
+        view.viewer = viewer
+        return view
+    }
+
+    /// This view with everyone in it.
+    package var withEveryone: ViewID {
+        var view = self
+        view.viewer = nil
+        return view
     }
 
     /// The picture of this view that leaves the room, begun at a cut.
@@ -25,7 +41,11 @@ package struct ViewID: Hashable, Sendable {
     package var isOutgoing: Bool { cut != nil }
 
     /// The view as participants get it.
-    var inRoom: ViewID { ViewID(name, choice: choice) }
+    var inRoom: ViewID {
+        var view = self
+        view.cut = nil
+        return view
+    }
 
     /// The room's own view.
     package static let main = ViewID("main")

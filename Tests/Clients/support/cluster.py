@@ -45,7 +45,7 @@ class Node(Program):
         self.settings = merged({
             "http": {"listen": f"0.0.0.0:{HTTP}", "trustedProxies": [f"{PUBLIC}.{FRONT}"]},
             "media": {"listen": f"0.0.0.0:{MEDIA}", "announce": [machine.public]},
-            "rooms": {"width": 640, "height": 360, "framesPerSecond": 15},
+            "rooms": {"width": 640, "height": 360, "framesPerSecond": 15, "withoutSelf": False},
             # One rung for any line: below its rate aiortc on a busy machine would get stills.
             "video": {"renditions": [{"height": 360, "bitrate": "120k"}]},
             "recording": {"directory": str(self.recordings)},

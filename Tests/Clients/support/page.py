@@ -73,6 +73,13 @@ def module(name):
     return f"(() => {{ {bundle.stdout}\nreturn found; }})()"
 
 
+# The dialogs that come a moment after their buttons were pressed, since their scripts are loaded then.
+DIALOGS = {
+    "#open-room": "room-menu", ".more": "person-menu", "#open-invite": "invite", "#alone-invite": "invite", "#open-layout": "layout-menu",
+    "#open-settings": "settings", "#toggle-record": "recordings",
+}
+
+
 class Page(Chromium):
     """A browser with the web client, and functions to operate and observe it."""
 
@@ -86,13 +93,18 @@ class Page(Chromium):
         return self
 
     async def click(self, selector):
-        """Clicks at the middle of the visible part, so that an element that covers it gets the click."""
+        """Clicks at the middle of the visible part, so that an element that covers it gets the click; waits for the dialog of its button."""
+        if selector == "#notice button":
+            # A button of a notice that has just changed does nothing for 0.6 s.
+            await asyncio.sleep(0.7)
         box = await self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{ block: 'nearest' }});"
             " const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2, b.width]; })()")
         assert box[2] > 0, f"{selector} cannot be seen"
         for kind in ("mousePressed", "mouseReleased"):
             await self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+        if selector in DIALOGS:
+            await self.wait_for(f"document.getElementById('{DIALOGS[selector]}')?.open", 5)
 
     async def type(self, selector, text):
         await self.evaluate(f"(document.querySelector({json.dumps(selector)}).select(), 0)")

@@ -35,6 +35,8 @@ def free_port():
             return port
 
 
+# Most tests look at the picture for all, also where two are in the room.
+COMMON = {"TESSERA_ROOMS_WITHOUTSELF": "false"}
 # A picture that slow machines can compose, encode and decode five times: aiortc falls ever further behind with a larger one.
 SMALL = {"TESSERA_ROOMS_WIDTH": "640", "TESSERA_ROOMS_HEIGHT": "360", "TESSERA_ROOMS_FRAMESPERSECOND": "15"}
 
@@ -82,10 +84,11 @@ class Endpoint:
 
 
 class Server(Endpoint):
-    """`with Server(tmp_path) as server:` starts a server and waits until it answers. Rooms are `SMALL` unless `full`."""
+    """`with Server(tmp_path) as server:` starts a server and waits until it answers. Rooms are `SMALL` unless `full`, and two
+    people get the common picture unless `own_pictures`."""
 
     def __init__(self, directory, config="", arguments=(), media_port=None, origin=None, media="0.0.0.0", announce=(), full=False,
-                 open_files=None):
+                 own_pictures=False, open_files=None):
         super().__init__("127.0.0.1", free_port())
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -96,7 +99,7 @@ class Server(Endpoint):
         self.config = config
         self.origin = origin
         self.media, self.announce = media, list(announce) or [ADDRESS, *(["127.0.0.1"] if ADDRESS != "127.0.0.1" else [])]
-        self.environment = {} if full else dict(SMALL)
+        self.environment = ({} if full else SMALL) | ({} if own_pictures else COMMON)
         self.process = None
         # The limit of the process's descriptors; None: that of the tests.
         self.open_files = open_files

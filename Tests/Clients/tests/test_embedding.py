@@ -108,6 +108,34 @@ def test_the_frame_of_the_guide_is_in_the_call(tmp_path):
 
 
 @pytest.mark.usefixtures("needs_address")
+def test_the_frame_of_the_guide_does_what_its_page_says(tmp_path):
+    async def run(server, site):
+        example = next(text for text in re.findall(r"```html\n(.*?)```", GUIDE.read_text(), re.S) if "postMessage" in text)
+        (tmp_path / "site" / "frame.html").write_text("<!doctype html>" + example.replace("https://meet.example", server.url))
+        page = await Chromium().start(f"{site}/frame.html", trusted=server.url)
+
+        async def heard(expected):
+            for _ in range(150):
+                status, _, body = await asyncio.to_thread(server.get, "/api/rooms/kitchen")
+                if (status == 200 and [(person["name"], person["audio"]) for person in json.loads(body)["participants"]]) == expected:
+                    return
+                await asyncio.sleep(0.1)
+            raise AssertionError((status, body, page.console()))
+        try:
+            await heard([("Ada", True)])
+            await page.wait_for("mute.textContent === 'Mute'")
+            await page.evaluate("(mute.click(), 0)")
+            await heard([("Ada", False)])
+            await page.wait_for("mute.textContent === 'Unmute'")
+        finally:
+            await page.close()
+
+    (tmp_path / "site").mkdir()
+    with serve_pages(tmp_path / "site") as site, Server(tmp_path / "server", config=f"http: {{frameAncestors: ['{site}']}}\n") as server:
+        asyncio.run(asyncio.wait_for(run(server, site), 60))
+
+
+@pytest.mark.usefixtures("needs_address")
 def test_the_embedded_page_has_the_picture_and_few_buttons(server, tmp_path):
     async def run():
         page = await Page().open(f"{server.url}/r/frame?embed=1&name=Ada&join=1&lang=en", 480, 320, False, tmp_path)
@@ -130,3 +158,128 @@ def test_the_embedded_page_has_the_picture_and_few_buttons(server, tmp_path):
         finally:
             await page.close()
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+# The page of a portal, which keeps what its frame says; a frame of a third site beside it tries the same, and reports what it hears.
+PORTAL = """<!doctype html>
+<iframe id="call" src="%(frame)s" allow="camera; microphone; display-capture; fullscreen; autoplay; screen-wake-lock"></iframe>
+<iframe id="other" src="%(other)s"></iframe>
+<script>
+  const told = [], frame = document.getElementById('call');
+  let heard = null;
+  addEventListener('message', ({ source, origin, data }) => {
+    if (source === frame.contentWindow && origin === '%(server)s') told.push(data);
+    else heard = data;
+  });
+  const send = (message, target = '%(server)s') => frame.contentWindow.postMessage({ tessera: 1, ...message }, target);
+  const last = event => told.findLast(message => message.event === event);
+</script>
+"""
+HOSTILE = """<!doctype html>
+<iframe src="%(frame)s"></iframe>
+<script>
+  let tries = 0;
+  const heard = [], commands = ['hello', 'join', 'mute', 'unmute', 'leave'].map(command => ({ tessera: 1, command, id: command }));
+  addEventListener('message', ({ data }) => heard.push(data));
+  setInterval(() => {
+    for (const target of [parent.frames[0], frames[0]]) for (const command of commands) target.postMessage(command, '*');
+    top.postMessage({ heard, tries: tries += 1 }, '*');
+  }, 100);
+</script>
+"""
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_frame_takes_commands_of_the_page_around_it_and_tells_what_happens(tmp_path):
+    async def run(server, site, other):
+        frame = f"{server.url}/r/kitchen?embed=1&lang=en&buttons=audio,people,leave"
+        (tmp_path / "site" / "portal.html").write_text(PORTAL % {"frame": frame, "other": f"{other}/hostile.html", "server": server.url})
+        (tmp_path / "other" / "hostile.html").write_text(HOSTILE % {"frame": frame})
+        page = await Chromium().start(f"{site}/portal.html", trusted=server.url)
+
+        async def ask(command, expected, **fields):
+            await page.evaluate(f"(told.length = 0, send({json.dumps({'command': command, 'id': 7, **fields})}), 0)")
+            await page.wait_for(expected)
+
+        def seated():
+            status, _, body = server.get("/api/rooms/kitchen")
+            return json.loads(body)["participants"] if status == 200 else []
+        try:
+            await page.wait_for("last('ready')")
+            # The frame says nothing more before a hello, to nobody.
+            await page.wait_for("heard?.tries >= 5")
+            assert await page.evaluate("JSON.stringify(told)") == '[{"tessera":1,"event":"ready"}]'
+            await ask("hello", "last('state')?.phase === 'lobby' && last('done')?.id === 7")
+            await ask("mute", "last('error')?.code === 'phase' && last('error').id === 7")
+            await ask("join", "last('joined') && last('people')?.people.length === 1", name="Ada")
+            assert await page.evaluate("[last('joined').room, last('joined').name, last('people').people[0].name].join()") == "kitchen,Ada,Ada"
+            await page.wait_for("last('muted')?.muted === false && last('camera')?.on === true")
+            await ask("mute", "last('muted')?.muted === true && last('done')?.command === 'mute'")
+            await page.wait_for("last('people')?.people[0].audio === false")
+            await ask("unmute", "last('muted')?.muted === false")
+            await ask("camera", "last('camera')?.on === false", on=False)
+            await ask("hand", "last('hand')?.on === true", on=True)
+            await ask("layout", "last('layout')?.name === 'speaker' && last('layout').scope === 'me'", name="speaker")
+            await ask("layout", "last('error')?.code === 'unknown_layout'", name="no-such-layout")
+            await ask("layout", "last('error')?.code === 'field'", name=7)
+            assert [(person["name"], person["audio"], person["video"], person["hand"]) for person in await asyncio.to_thread(seated)] == [("Ada", True, False, True)]
+            await ask("leave", "last('left')?.reason === null")
+            await page.wait_for("last('camera')?.on === false || last('muted')?.muted === true")
+            # The frame of the third site has tried everything all the while, at the call and at a frame of its own.
+            tries = await page.evaluate("heard.tries")
+            await page.wait_for(f"heard.tries >= {tries + 3}")
+            assert await page.evaluate("heard.heard.length") == 0 and tries > 10
+        except TimeoutError:
+            raise AssertionError(await page.evaluate("JSON.stringify({ told, heard })")) from None
+        finally:
+            await page.close()
+
+    for name in ("site", "other"):
+        (tmp_path / name).mkdir()
+    with serve_pages(tmp_path / "site") as site, serve_pages(tmp_path / "other") as other, \
+            Server(tmp_path / "server", config=f"http: {{frameAncestors: ['{site}']}}\n") as server:
+        asyncio.run(asyncio.wait_for(run(server, site, other), 90))
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_the_frames_address_chooses_its_buttons(server, tmp_path):
+    shown = "[...document.querySelectorAll('.bar button')].filter(button => button.checkVisibility()).map(button => button.id).join()"
+
+    async def run():
+        for wanted, expected in (("audio,people,leave,nonsense", "toggle-audio,open-people,leave"), ("none", "")):
+            page = await Page().open(f"{server.url}/r/buttons?embed=1&name=Ada&join=1&lang=en&buttons={wanted}", 640, 360, False, tmp_path)
+            try:
+                await page.is_moving()
+                assert await page.evaluate(shown) == expected
+                if not expected:
+                    continue
+                await page.evaluate("document.getElementById('open-people').click()")
+                await page.wait_for("document.getElementById('people-list').checkVisibility()")
+                await page.fits("embedded page with its list of people")
+                await page.shot("embedded-people")
+            finally:
+                await page.close()
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_join_that_fails_says_what_to_do(tmp_path):
+    """The module in a page that the server does not know: its error is a sentence."""
+    async def run(server, site):
+        (tmp_path / "site" / "stranger.html").write_text("<!doctype html>")
+        page = await Chromium().start(f"{site}/stranger.html")
+        try:
+            # The server's own copy of the module is for the pages that the settings name.
+            await page.evaluate(f"(import('{site}/tessera.js').then(({{ join }}) => join({{ server: '{server.url}', room: 'r', name: 'Ada' }}))"
+                                ".catch(error => { window.failure = error; }), 0)")
+            await page.wait_for("window.failure instanceof Error", 40)
+            code, message = await page.evaluate("failure.code"), await page.evaluate("failure.message")
+            assert code == "unreachable" and message == (
+                f"{server.url} cannot be reached: check that the server runs, and that its http.allowedOrigins lists {site}")
+        finally:
+            await page.close()
+
+    (tmp_path / "site").mkdir()
+    with serve_pages(tmp_path / "site") as site, Server(tmp_path / "server") as server:
+        (tmp_path / "site" / "tessera.js").write_bytes(server.get("/assets/tessera.js")[2])
+        asyncio.run(asyncio.wait_for(run(server, site), 60))

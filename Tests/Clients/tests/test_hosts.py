@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import signal
+import time
 
 import pytest
 import websockets
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.patient
 
 def requests(other):
     """Every request of a moderator, which would concern `other`."""
-    alone = ["mute", "askToUnmute", "stopScreen", "lowerHand", "stage", "audience", "remove"]
+    alone = ["mute", "askToUnmute", "stopScreen", "stopVideo", "askForVideo", "lowerHand", "stage", "audience", "remove"]
     return [
         *({"type": "moderate", "action": action, "participant": other} for action in alone),
         *({"type": "moderate", "action": action} for action in ["muteAll", "lowerHands", "admit", "refuse", "end"]),
@@ -26,7 +28,18 @@ def requests(other):
         {"type": "moderate", "action": "volume", "participant": other, "volume": 2},
         {"type": "moderate", "action": "recorded", "participant": other, "recorded": False},
         {"type": "room", "locked": True}, {"type": "room", "layoutLocked": True}, {"type": "room", "admit": "moderator"}, {"type": "room", "pin": "2718"},
+        {"type": "room", "muteOnEntry": True}, *({"type": "room", what: "presenters"} for what in ["share", "chat", "unmute"]),
     ]
+
+
+def wait_for(condition, timeout=5):
+    deadline = time.monotonic() + timeout
+    while True:
+        with contextlib.suppress(OSError):
+            if condition():
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 async def people(socket, wanted):
@@ -44,7 +57,8 @@ def test_only_the_host_s_requests_about_others_are_done(server):
             async def enter(name, **wishes):
                 socket = await sockets.enter_async_context(await connect(server))
                 joined = await ask(socket, "joined", type="join", room="r", name=name, **wishes)
-                assert joined["settings"] == {"locked": False, "layoutLocked": False, "admit": "anyone", "pin": False, "hls": False}
+                assert joined["settings"] == {"locked": False, "layoutLocked": False, "admit": "anyone", "pin": False, "hls": False,
+                                              "muteOnEntry": False, "share": "everyone", "chat": "everyone", "unmute": "everyone"}
                 return socket, joined["you"]
 
             async def tell(**message):
@@ -97,6 +111,57 @@ def test_the_one_there_longest_inherits(server):
             await a.send(json.dumps({"type": "leave"}))
             assert (await read(b, "role"))["role"] == "moderator"
             assert (await people(c, lambda p: len(p) == 2 and p["Bo"]["role"] == "moderator"))["Cy"]["role"] == "participant"
+    asyncio.run(run())
+
+
+def test_a_server_that_is_killed_gives_the_role_back_to_its_holder_and_to_nobody_else(server):
+    server.config = "rooms: {admit: moderator}\n"
+    server.stop()
+    server.start()
+
+    async def join(sockets, name, wanted="joined", **wishes):
+        socket = await sockets.enter_async_context(await connect(server))
+        return socket, await ask(socket, wanted, type="join", room="r", name=name, **wishes)
+
+    async def run():
+        async with contextlib.AsyncExitStack() as sockets:
+            error = (await join(sockets, "Bot", "waiting", host=False))[1]
+            assert error == {"type": "waiting"}, "a bot that is first is not the host"
+            host, joined = await join(sockets, "Host")
+            key = joined["you"]["hostKey"]
+            bot = (await read(host, "waiting"))["people"][0]["id"]
+            await host.send(json.dumps({"type": "moderate", "action": "admit", "participant": bot}))
+            co, _ = await join(sockets, "Co-host", "waiting")
+            await host.send(json.dumps({"type": "moderate", "action": "admit"}))
+            other = (await read(co, "joined"))["you"]
+            await host.send(json.dumps({"type": "moderate", "action": "role", "participant": other["id"], "role": "moderator"}))
+            told = await read(co, "role")
+            assert told["role"] == "moderator" and told["hostKey"] not in (None, key), "each has a key of its own"
+            await asyncio.to_thread(wait_for, lambda: (server.directory / "data" / "rooms.json").read_text().count('"keys"') == 1)
+            await asyncio.sleep(1)
+        server.stop(signal.SIGKILL)
+        assert key not in (server.directory / "data" / "rooms.json").read_text()
+        server.start()
+        async with contextlib.AsyncExitStack() as sockets:
+            await join(sockets, "Guest", "waiting")
+            await join(sockets, "Thief", "waiting", hostKey="a" * 26)
+            host, joined = await join(sockets, "Host", hostKey=key)
+            assert joined["you"]["role"] == "moderator" and joined["you"]["hostKey"] == key
+            assert sorted(person["name"] for person in (await read(host, "waiting"))["people"]) == ["Guest", "Thief"]
+            _, joined = await join(sockets, "Co-host", hostKey=told["hostKey"])
+            assert joined["you"]["role"] == "moderator"
+    asyncio.run(run())
+
+
+def test_the_api_says_who_the_host_is(server):
+    key = "the-key-of-a-program-1234567"
+    assert server.json("PUT", "/api/rooms/r", {"hostKey": key, "locked": True}, expect=201)["hostKey"] is True
+    assert "hostKey" in server.request("PUT", "/api/rooms/s", {"hostKey": "short"})[2].decode()
+
+    async def run():
+        async with await connect(server) as guest, await connect(server) as host:
+            assert (await ask(guest, "error", type="join", room="r", name="Guest"))["code"] == "room_locked"
+            assert (await ask(host, "joined", type="join", room="r", name="Host", hostKey=key))["you"]["role"] == "moderator"
     asyncio.run(run())
 
 

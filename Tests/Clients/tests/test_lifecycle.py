@@ -1,11 +1,17 @@
 """Start and end of the server with a call, full disks, and the effects of the configuration."""
 
 import asyncio
+import fcntl
 import json
 import os
+import pty
+import re
+import select
 import signal
 import ssl
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -14,7 +20,7 @@ from PIL import Image
 
 from support.people import pair
 from support.recorded import begin, decodes_cleanly, ended, is_whole, mended, path, plays, recorded_until_killed
-from support.server import PROGRAM, ROOT, Server
+from support.server import PROGRAM, ROOT, Server, free_port, from_outside
 from support.signalling import ask
 from support.tokens import ADMIN, SECRET, token
 
@@ -144,6 +150,71 @@ def test_a_self_signed_server_speaks_https_and_wss(tmp_path):
     with server:
         assert server.get("/")[0] == 200
         asyncio.run(run())
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_call_that_does_not_come_about_says_why(tmp_path):
+    def ask_in(url, *more):
+        result = subprocess.run([PROGRAM, "call", url, "--room", "r", "--name", "Ada", "--seconds", "1", *more], capture_output=True, text=True, timeout=30)
+        # Neither a type of a library nor its error numbers.
+        assert not re.search(r"errno|Error|Failure|\w+\.\w+\(", result.stderr), result.stderr
+        return result.returncode, result.stderr
+
+    plain, secure = Server(tmp_path / "plain"), Server(tmp_path / "secure", arguments=["--http-tls-self-signed"])
+    secure.scheme, secure.context = "https", ssl._create_unverified_context()
+    with plain, secure:
+        here = f"127.0.0.1:{plain.port}"
+        plain.json("PUT", "/api/rooms/r", {"pin": "4711"}, expect=201)
+        for url, more, words in (
+                (f"http://127.0.0.1:{free_port()}", (), "nothing listens at 127.0.0.1:"), ("http://no-such-host.invalid", (), "there is no host no-such-host.invalid"),
+                (f"https://{here}", (), "speaks no TLS: write http://"), (f"http://127.0.0.1:{secure.port}", (), "or write https:// where it has TLS"),
+                (from_outside(secure.url), (), "does not trust the certificate"), (plain.url, (), "(pin_required): give it with --pin"),
+                (plain.url, ("--pin", "4712"), "(wrong_pin): give another one with --pin")):
+            status, said = ask_in(url, *more)
+            assert status == 1 and words in said, (url, said)
+        assert ask_in(plain.url, "--pin", "4711")[0] == 0
+        assert ask_in(f"https://127.0.0.1:{secure.port}")[0] == 0, "the certificate of this machine's own server needs no authority"
+        lines = secure.log_text()
+        assert f" is ready: open https://localhost:{secure.port}/\n" in lines and f"  {from_outside(secure.url)}/\n" in lines, lines
+        assert "\x1b" not in lines and "AppRTC" not in lines, "no picture in a log, and no word of apps that nobody asked about"
+
+
+@pytest.mark.usefixtures("needs_address")
+def test_a_terminal_gets_a_qr_code_of_the_address_for_phones(tmp_path):
+    def shown(*arguments, **environment):
+        """What the start prints on a terminal of 80 columns, until it says no more for a second."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+        process = subprocess.Popen(
+            [PROGRAM, "serve", "--listen", f"0.0.0.0:{free_port()}", "--media", f"0.0.0.0:{free_port()}", *arguments], cwd=tmp_path, stdout=slave,
+            stderr=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment})
+        os.close(slave)
+        text = b""
+        try:
+            while select.select([master], [], [], 20 if b"ready" not in text else 1)[0]:
+                text += os.read(master, 65536)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(master)
+        return text.decode()
+
+    secure = "--http-tls-self-signed"
+    with_code = shown(secure)
+    assert "Colleagues and phones in this network open" in with_code and "█▀▀▀▀▀█" in with_code, with_code
+    assert "█" not in shown(secure, "--no-qr") + shown(secure, TERM="dumb") + shown()
+
+
+def test_the_help_has_defaults_and_says_where_the_keys_are(tmp_path):
+    def tessera(*arguments):
+        return subprocess.run([PROGRAM, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30).stdout
+    text = " ".join(tessera("serve", "--help").split())
+    for words in ("(default: 0.0.0.0:8080)", "(default: 0.0.0.0:50000)", "(default: recordings)", "tessera settings", "--http-tls-self-signed", "--no-qr"):
+        assert words in text, text
+    assert tessera("settings") == (ROOT / "scripts" / "deploy" / "debian" / "tessera.yaml").read_text()
+    (tmp_path / "tessera.yaml").write_text(tessera("settings"))
+    with Server(tmp_path / "server", arguments=["--config", str(tmp_path / "tessera.yaml")]) as server:
+        assert server.get("/healthz")[0] == 200
 
 
 def test_rooms_that_only_the_api_makes(tmp_path):

@@ -1,4 +1,5 @@
-"""On the air is what the page says: joins before the devices are open, second waits to be let in, push to talk with a slow device."""
+"""On the air is what the page says: joins before the devices are open, second waits to be let in, push to talk with a slow device, and a microphone
+of which nothing arrives."""
 
 import asyncio
 import json
@@ -87,10 +88,10 @@ async def is_in_call(page):
 class Host:
     """The first in the room, by its socket alone: what it is told of the others."""
 
-    async def join(self, server):
-        self.people, self.waiting = {}, []
+    async def join(self, server, key=None):
+        self.people, self.waiting, self.key = {}, [], key
         self.socket = await websockets.connect(server.signal_url)
-        await self.socket.send(json.dumps({"type": "join", "room": "air", "name": "Host"}))
+        await self.socket.send(json.dumps({"type": "join", "room": "air", "name": "Host", "hostKey": key}))
         self.reader = asyncio.ensure_future(self.read())
         await self.until(lambda: self.people)
         return self
@@ -98,6 +99,8 @@ class Host:
     async def read(self):
         async for text in self.socket:
             message = json.loads(text)
+            if message["type"] == "joined":
+                self.key = message["you"].get("hostKey")
             if message["type"] in ("joined", "participants"):
                 self.people = {person["name"]: person for person in message["participants"]} | {"Host": {}}
             elif message["type"] == "waiting":
@@ -129,6 +132,7 @@ def test_what_the_page_says_of_camera_and_microphone_is_what_is_sent(server, tmp
         try:
             await joins_before_the_devices_are_open(page, host)
             await talks_shorter_than_the_device_opens(page, host)
+            await sends_nothing_though_it_is_on(page, host)
             host = await waits_again_after_a_restart(page, host)
             assert not await page.evaluate("probe.problems")
         finally:
@@ -169,6 +173,24 @@ def test_what_the_page_says_of_camera_and_microphone_is_what_is_sent(server, tmp
         await is_silent(page)
         await page.evaluate("(localStorage.clear(), 0)")
 
+    async def sends_nothing_though_it_is_on(page, host):
+        await visit(page, f"{server.url}/r/air?name=Di&join=1", 0)
+        await is_in_call(page)
+        await page.wait_for(f"{label('audio')} === '{ON}' && {label('video')} === '{CAMERA_ON}'")
+        await is_heard_and_seen(page, host, "Di")
+        # Behind the page's back, as by a fault of the browser.
+        await page.evaluate("connections.at(-1).getSenders().find(({ track }) => track?.kind === 'audio').replaceTrack(null)")
+        await host.until(lambda: host.people["Di"].get("missing") == ["audio"])
+        await page.wait_for(f"document.getElementById('notice').innerText.startsWith('Nobody hears you') && {label('audio')} !== '{ON}'")
+        unheard = "document.querySelectorAll('#people-list [aria-label=\"microphone on, but nothing of it arrives\"]').length"
+        assert await page.evaluate(unheard) == 1
+        await page.audit("nobody hears who is unmuted", colours_only=True)
+        await page.shot("not-heard")
+        await page.click("#notice button")
+        await host.until(lambda: "missing" not in host.people["Di"])
+        await page.wait_for(f"{label('audio')} === '{ON}' && !{unheard}")
+        await is_heard_and_seen(page, host, "Di")
+
     async def waits_again_after_a_restart(page, host):
         server.config = "rooms: {admit: moderator}\n"
         await visit(page, f"{server.url}/r/air?name=Cy&join=1", 0)
@@ -179,7 +201,7 @@ def test_what_the_page_says_of_camera_and_microphone_is_what_is_sent(server, tmp
         await host.close()
         server.stop()
         server.start()
-        host = await Host().join(server)
+        host = await Host().join(server, host.key)
         await page.evaluate("(gate = false, 0)")
         await page.wait_for("!document.getElementById('waiting').hidden", 15)
         await page.audit("who waits again")
@@ -192,6 +214,21 @@ def test_what_the_page_says_of_camera_and_microphone_is_what_is_sent(server, tmp
         await page.wait_for(f"{label('audio')} === '{ON}' && {label('video')} === '{CAMERA_ON}'")
         await is_heard_and_seen(page, host, "Cy")
         await page.shot("admitted-again")
+        await waits_in_vain(page, host)
         return host
+
+    async def waits_in_vain(page, host):
+        # Who stops waiting may join again.
+        await visit(page, f"{server.url}/r/air?name=Ed&join=1", 0)
+        await page.wait_for("!document.getElementById('waiting').hidden", 15)
+        await page.click("#stop-waiting")
+        await page.click("#rejoin")
+        await page.wait_for("!document.getElementById('lobby').hidden && !document.getElementById('join').disabled")
+        await page.click("#join")
+        await page.wait_for("!document.getElementById('waiting').hidden", 15)
+        await host.admit()
+        await is_in_call(page)
+        await page.is_moving()
+        await is_heard_and_seen(page, host, "Ed")
 
     asyncio.run(asyncio.wait_for(run(), 150))

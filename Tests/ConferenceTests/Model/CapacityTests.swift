@@ -115,7 +115,7 @@ struct EventMailboxTests {
         switch event {
         case .chat(let chat): chat.text
         case .speaker(let id): "speaker \(id ?? "-")"
-        case .layout(let shown): "layout \(shown.name)"
+        case .layout(let shown, _): "layout \(shown.name)"
         default: "\(event)"
         }
     }

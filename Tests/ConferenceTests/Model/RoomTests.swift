@@ -35,6 +35,39 @@ struct RoomTests {
         #expect(locked.members.map(\.id) == ["m"])
     }
 
+    @Test("what a member says to send and the server does not get is not shown as if it came")
+    func missing() throws {
+        var room = room()
+        try join(&room, "a")
+        try join(&room, "b")
+        func isMuted(_ id: String) -> Bool? {
+            RoomSlot.scene(of: room) { _ in nil }.people.first { $0.id == id }?.isMuted
+        }
+        #expect(room.member("a")?.claims == [.audio, .video] && room.infos[0].missing.isEmpty)
+        room.setMissing([.audio, .video], of: "a")
+        #expect(room.infos.map(\.missing) == [[.audio, .video], []])
+        // It is on all the same: the participant's own switch is not the server's.
+        #expect(room.infos[0].audio && room.infos[0].video)
+        #expect(isMuted("a") == true && isMuted("b") == false)
+        // What is off is not missing.
+        try room.setState("a", audio: false, video: nil, hand: nil)
+        #expect(room.infos[0].missing == .video && room.member("a")?.claims == .video)
+        var change = ParticipantChange()
+        change.videoMuted = true
+        _ = try room.change("a", change)
+        #expect(room.infos[0].missing.isEmpty)
+        room.setMissing([], of: "a")
+        try room.setState("a", audio: true, video: nil, hand: nil)
+        #expect(room.infos[0].missing.isEmpty && isMuted("a") == false)
+        room.setMissing(.audio, of: "gone")
+        // The screen in place of the camera may stand still.
+        try room.present("a", true)
+        #expect(room.member("a")?.claims == .audio)
+        try room.present("a", false)
+        try join(&room, "v", role: .viewer)
+        #expect(room.member("v")?.claims == [])
+    }
+
     @Test("a viewer is not shown, cannot present, record or change everyone's layout")
     func viewers() throws {
         var room = room()

@@ -40,6 +40,7 @@ import Testing
             let members = conference.room("r")?.participants ?? []
             #expect(members.map(\.name) == ["Ann", "Stage"])
             #expect(members.map(\.isInput) == [false, true])
+            #expect(members.last?.video == false && members.last?.audio == false, "nothing is open yet")
             #expect(members.last?.id == input.participant)
             // Mutes, pins and volumes are as everybody's; the role of a moderator is not.
             var change = ParticipantChange()

@@ -81,6 +81,39 @@ struct RoomMoveTests {
         }
     }
 
+    @Test("the keys of hosts go along, with nobody back and of a room that has ended, and are no one else's")
+    func hosts() async throws {
+        try await withTwo { a, b, _ in
+            let ann = try join(a, "Ann")
+            let bob = try join(a, "Bob")
+            try ann.moderate(.changeRole(bob.id, .moderator))
+            let (hers, his) = (try #require(ann.hostKey), try #require(bob.hostKey))
+            #expect(hers != his)
+            try ann.moderate(.changeRole(bob.id, .participant))
+            #expect(bob.hostKey == nil, "who is no host any more has no key")
+            try carry(a, to: b)
+            b.lose(["r"])
+            try carry(a, to: b)
+            // Both have lost their tickets, as a page that was loaded again.
+            #expect(try join(b, "Bob") { $0.hostKey = his }.info?.role == .participant)
+            let back = try join(b, "Ann") { $0.hostKey = hers }
+            #expect(back.info?.role == .moderator && back.hostKey == hers)
+        }
+        try await withTwo { a, b, _ in
+            let ann = try join(a, "Ann")
+            let key = try #require(ann.hostKey)
+            try ann.moderate(.end)
+            let (state, life) = try #require(a.stateOfEnded("r"))
+            #expect(life <= Hosts.keep && life > Hosts.keep - .seconds(60))
+            #expect(!String(decoding: state.encoded(), as: UTF8.self).contains(key), "only its digest is stored")
+            #expect(try !b.restore(RoomState(json: state.encoded())), "there is no room")
+            #expect(try join(b, "Guest").info?.role == .participant)
+            #expect(try join(b, "Ann") { $0.hostKey = key }.info?.role == .moderator)
+            try b.endRoom("r")
+            #expect(try join(b, "Guest").info?.role == .moderator, "an administrator has forgotten the hosts")
+        }
+    }
+
     @Test("everyone comes back with id, name, role, pins, mutes, views; layout, lock, PIN and chat are there before")
     func everything() async throws {
         try await withTwo { a, b, _ in
@@ -128,7 +161,10 @@ struct RoomMoveTests {
 
     @Test("a seat that nobody takes back is told to have left, and an heir becomes the moderator")
     func missing() async throws {
-        try await withTwo({ $0.rooms.emptyTimeout = .milliseconds(300) }) { a, b, _ in
+        let quickly: (inout ConferenceConfiguration) -> Void = {
+            ($0.rooms.emptyTimeout, $0.rooms.hostAbsence) = (.milliseconds(300), .milliseconds(100))
+        }
+        try await withTwo(quickly) { a, b, _ in
             _ = try join(a, "Ann")
             let bob = try join(a, "Bob")
             try carry(a, to: b)
@@ -280,7 +316,7 @@ struct RoomMoveTests {
         }
     }
 
-    @Test("a seat that timed out comes back as it was left, but to no role that somebody else has got")
+    @Test("a seat that timed out comes back as it was left, and its host as the host")
     func absent() async throws {
         try await withTwo { a, _, _ in
             let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
@@ -291,16 +327,16 @@ struct RoomMoveTests {
             var locked = RoomSettingsChange()
             locked.locked = true
             try a.updateRoom("r", locked)
-            // Bob has inherited from Ann, who went first.
+            // Whoever is back first: the room is Ann's.
             let back = try resume(a, bob).info
-            #expect(back?.audioMuted == true && back?.role == .moderator)
-            #expect(try resume(a, ann).info?.role == .participant)
+            #expect(back?.audioMuted == true && back?.role == .participant)
+            #expect(try resume(a, ann).info?.role == .moderator)
         }
-        try await withTwo { a, _, _ in
+        try await withTwo({ $0.rooms.hostAbsence = .milliseconds(50) }) { a, _, _ in
             let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
             ann.leave(.timeout)
-            #expect(bob.info?.role == .moderator)
-            #expect(try resume(a, ann).info?.role == .participant)
+            #expect(await eventually { bob.info?.role == .moderator })
+            #expect(try resume(a, ann).info?.role == .moderator && bob.info?.role == .participant)
         }
     }
 

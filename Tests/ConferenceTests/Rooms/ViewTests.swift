@@ -12,12 +12,18 @@ struct ViewTests {
     /// The layouts that a participant was told of.
     private final class Told: Sendable {
         private let layouts = Guarded<[ShownLayout]>([])
+        private let choosers = Guarded<[String?]>([])
         private let tiles = Guarded<[TilesInfo]>([])
         var last: ShownLayout? { layouts.withLock { $0.last } }
         var count: Int { layouts.withLock { $0.count } }
         var canvas: TilesInfo? { tiles.withLock { $0.last } }
+        /// Who has changed the picture of everyone, for each change that was told.
+        var by: [String?] { choosers.withLock { $0 } }
         func take(_ event: SharedEvent) {
-            if case .layout(let layout) = event.event { layouts.withLock { $0.append(layout) } }
+            if case .layout(let layout, let chooser) = event.event {
+                choosers.withLock { $0.append(chooser) }
+                layouts.withLock { $0.append(layout) }
+            }
             if case .tiles(let info) = event.event { tiles.withLock { $0.append(info) } }
         }
     }
@@ -51,6 +57,32 @@ struct ViewTests {
         }
     }
 
+    @Test("who changes the picture of everyone is named, and nobody where it changes by itself or from outside")
+    func choosers() async throws {
+        try await withConference { conference in
+            let (told, own) = (Told(), Told())
+            let ann = try join(conference, told: told)
+            let bob = try join(conference, told: own)
+            try bob.setLayout("speaker", scope: .room)
+            #expect(await eventually { told.by == [bob.id] && own.by == [bob.id] })
+            var change = RoomSettingsChange()
+            change.layout = "single"
+            try conference.updateRoom("r", change)
+            #expect(await eventually { told.by == [bob.id, nil] })
+            // A choice for oneself, and its end.
+            try ann.setLayout("grid", scope: .me)
+            try ann.setLayout(nil, scope: .me)
+            #expect(await eventually { told.by == [bob.id, nil, nil, nil] })
+            // Somebody presents: the picture follows by itself.
+            try ann.setLayout("grid", scope: .room)
+            #expect(await eventually { own.by.last == ann.id })
+            try bob.present(true)
+            #expect(await eventually { own.last?.name == "presentation" && own.by.last == .some(nil) })
+            try bob.present(false)
+            #expect(await eventually { own.last?.name == "grid" && own.by.last == .some(nil) })
+        }
+    }
+
     @Test("a participant is told of its own picture's layout, and not of one that it does not see")
     func announcements() async throws {
         try await withConference { conference in
@@ -77,10 +109,11 @@ struct ViewTests {
             let ann = try join(conference, told: told) { $0.view = "portrait" }
             _ = try join(conference)
             #expect(ann.shown == ShownLayout(name: "grid", view: "portrait") && ann.views == ["main", "portrait"])
-            #expect(await eventually { told.canvas?.tiles.count == 2 })
+            _ = try join(conference)
+            #expect(await eventually { told.canvas?.tiles.count == 3 })
             #expect(told.canvas?.width == 720 && told.canvas?.height == 1280)
             #expect(conference.room("r")?.tiles.width == 1280, "the room's tiles are those of main")
-            #expect(conference.room("r")?.views.map(\.participants) == [1, 1])
+            #expect(conference.room("r")?.views.map(\.participants) == [2, 1])
             try ann.setView("main")
             #expect(await eventually { told.canvas?.width == 1280 && told.last?.view == "main" })
             #expect(views(conference) == [.main])
@@ -88,6 +121,56 @@ struct ViewTests {
                 ($0 as? ConferenceError)?.message.contains("portrait") == true
             }
             #expect(throws: ConferenceError.self) { try join(conference) { $0.view = "guests" } }
+        }
+    }
+
+    @Test("in a call of two each is told of the other's tile alone, and everyone else of both")
+    func two() async throws {
+        try await withConference({ $0.limits.viewsPerRoom = 0 }) { conference in
+            let (ann, bob, viewer) = (Told(), Told(), Told())
+            let first = try join(conference, told: ann)
+            let second = try join(conference, told: bob)
+            _ = try join(conference, told: viewer) { ($0.role, $0.kind) = (.viewer, .viewer) }
+            func tiles(_ told: Told) -> [String] { told.canvas?.tiles.map(\.participant) ?? [] }
+            #expect(await eventually { tiles(ann) == [second.id] && tiles(bob) == [first.id] })
+            #expect(ann.canvas?.tiles.first.map { [$0.width, $0.height] } == [1280, 720], "the whole picture")
+            #expect(await eventually { tiles(viewer).count == 2 } && ann.count == 0, "the layout is the room's")
+            let info = try #require(conference.room("r"))
+            #expect(info.tiles.tiles.count == 2 && info.views.map(\.participants) == [3, 0])
+            #expect(info.views.map(\.shown.scope) == [.room, .room])
+            let third = try join(conference)
+            #expect(await eventually { tiles(ann).count == 3 && tiles(bob).count == 3 })
+            third.leave()
+            #expect(await eventually { tiles(ann) == [second.id] })
+            // At the level that takes the top rung away, and until the load is over.
+            for (level, count) in [(OverloadState.Level.halfRate, 1), (.noTopRung, 2), (.fastEncoders, 2), (.none, 1)] {
+                conference.roomService.follow(level)
+                #expect(await eventually { tiles(ann).count == count && tiles(bob).count == count })
+            }
+        }
+    }
+
+    @Test("a busy server gives the upright view to a phone, and refuses other new ones")
+    func busy() async throws {
+        try await withConference { conference in
+            let overload = conference.media.overload
+            func rise(at start: Int, to level: OverloadState.Level) {
+                for second in 0..<20 where overload.level < level {
+                    overload.ticked(isLate: true)
+                    _ = overload.evaluate(at: .zero + .seconds(start + second))
+                }
+            }
+            rise(at: 0, to: .noTopRung)
+            let ann = try join(conference) { $0.view = "portrait" }
+            let bob = try join(conference)
+            #expect(ann.shown.view == "portrait")
+            #expect(throws: ConferenceError.overloaded) { try bob.setLayout("speaker", scope: .me) }
+            try bob.setView("portrait")
+            #expect(bob.shown.view == "portrait")
+            try bob.setView("main")
+            try ann.setView("main")
+            rise(at: 100, to: .noNewRooms)
+            #expect(throws: ConferenceError.overloaded) { try ann.setView("portrait") }
         }
     }
 

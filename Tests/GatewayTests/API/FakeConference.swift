@@ -27,6 +27,8 @@ final class FakeConference: ConferenceService {
         var finished: [String] = []
         /// The recordings of the meeting in `r`.
         var meeting: [RecordingInfo] = []
+        /// Those of them that are the seat's own.
+        var own: Set<String> = []
         var requests: [JoinRequest] = []
         var hls: [String: HLSStream] = [:]
         var events: [@Sendable (SharedEvent) -> Void] = []
@@ -108,6 +110,15 @@ final class FakeConference: ConferenceService {
         return state.withLock { $0.hls[request.room] }
     }
 
+    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] { [] }
+    func makeGuestLink(
+        _ wish: GuestLinkWish, in room: String, for participant: String?
+    ) throws(ConferenceError) -> GuestLink { throw .roomNotFound(room) }
+    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
+        note("revoke \(id)")
+    }
+    func isRevoked(guestLink id: String, of room: String) -> Bool { false }
+
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
     func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
         [WaitingPerson(id: "w1", name: "Dee")]
@@ -150,6 +161,16 @@ final class FakeConference: ConferenceService {
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
 
+    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+        var recording = try change(id, to: .finished)
+        recording.title = title
+        note("title \(id) \(title ?? "")")
+        return recording
+    }
+    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String {
+        guard let recording = recording(id) else { throw .recordingNotFound(id) }
+        return recording.file
+    }
     func removeRecording(_ id: String) async throws(ConferenceError) {
         note("remove \(try change(id, to: .finished).id)")
     }
@@ -344,6 +365,7 @@ final class FakeConference: ConferenceService {
         let access = RoomAccess()
         let startsRecording = false
         let hasMedia = false
+        var hostKey: String? { request.hostKey }
         var chatHistory: [ChatMessage] { conference.state.withLock { $0.chatHistory } }
 
         func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer {
@@ -388,8 +410,10 @@ final class FakeConference: ConferenceService {
             if let error = conference.state.withLock({ $0.recordingError }) { throw error }
             return conference.state.withLock { $0.meeting }
         }
+        func ownRecordings() -> Set<String> { conference.state.withLock { $0.own } }
         func leave(_ reason: LeaveReason) { conference.note("leave") }
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }
+        func mayReturn() { conference.note("may return") }
     }
 }

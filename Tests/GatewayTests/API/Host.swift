@@ -51,6 +51,7 @@ struct Host {
 
     init(
         _ service: FakeConference = FakeConference(), assets: [WebFile] = [.page("<html>"), .text("app.js", "1")],
+        webhooks: Webhooks? = nil,
         change: (inout TesseraConfiguration) -> Void = { _ in }
     ) async {
         var settings = TesseraConfiguration()
@@ -59,7 +60,7 @@ struct Host {
         change(&settings)
         self.service = service
         endpoints = await Endpoints(
-            settings, conference: service,
+            settings, conference: service, webhooks: webhooks,
             assets: WebAssets(assets), usesTLS: false,
             machineName: "machine", logger: Logger(label: "test"))
     }

@@ -56,6 +56,25 @@ import Testing
         #expect(left > 3 * 3600 && left <= 4 * 3600)
     }
 
+    @Test func `hosts get the keys of what is theirs, also while it is recorded`() async throws {
+        let host = await Host { $0.auth.adminToken = "the administrator" }
+        host.service.state.withLock {
+            $0.meeting = [
+                recording("new", .recording, bytes: nil), recording("rec", .finished, bytes: 100),
+                recording("other", .finished, bytes: 100),
+            ]
+            $0.own = ["new", "rec"]
+        }
+        let answer = try await host.ask(.get, Self.path, Self.seat, from: "203.0.113.9")
+        guard case .array(let list) = answer.json, list.count == 3 else { Issue.record("\(answer.json)"); return }
+        #expect(list.map { $0["key"] != nil } == [true, true, false])
+        guard case .string(let key)? = list[1]["key"] else { return }
+        #expect(list[1]["keyExpiresAt"] != nil)
+        let bearer: HTTPFields = [.authorization: "Bearer " + key]
+        #expect(try await host.ask(.get, "/api/recordings/rec", bearer, from: "203.0.113.9").status == 200)
+        #expect(try await host.ask(.get, "/api/recordings/other", bearer, from: "203.0.113.9").status == 401)
+    }
+
     @Test(arguments: ["", "Bearer p2", "Bearer p2.wrong", "Bearer p1.s", "Bearer the administrator"])
     func `nobody else gets it`(authorization: String) async throws {
         let host = await Host { $0.auth.adminToken = "the administrator" }

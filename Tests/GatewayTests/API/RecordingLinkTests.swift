@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Logging
 import TestSupport
 import Testing
 
@@ -71,6 +72,69 @@ import Testing
         for body in [#"{"seconds":0}"#, #"{"seconds":604801}"#, #"{"seconds":"x"}"#, #"{"second":1}"#] {
             #expect(try await host.ask(.post, "/api/recordings/rec/link", admin, body: body).status == 400)
         }
+    }
+
+    @Test func `a key reads, renames, shares and removes its recording, and does nothing else`() async throws {
+        let directory = ScratchDirectory()
+        defer { withExtendedLifetime(directory) {} }
+        let host = await host(file(in: directory))
+        let links = RecordingLinks(adminToken: "the administrator", secret: "")
+        let now = Int(Date().timeIntervalSince1970)
+        let key: HTTPFields = [.authorization: "Bearer " + links.key(of: "rec", expires: now + 60)]
+        func ask(
+            _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String = ""
+        ) async throws -> Answer {
+            try await host.ask(method, path, headers, body: body, from: "203.0.113.9")
+        }
+        for path in ["", "/file", "/thumbnail"] {
+            #expect(try await ask(.get, "/api/recordings/rec" + path, key).status == 200, "\(path)")
+        }
+        let renamed = try await ask(.patch, "/api/recordings/rec", key, #"{"title":"The vote"}"#)
+        #expect(renamed.status == 200 && renamed.json["title"] == "The vote")
+        #expect(try await ask(.post, "/api/recordings/rec/link", key, #"{"seconds":60}"#).status == 201)
+        for body in [#"{"state":"paused"}"#, #"{"title":"x","state":"paused"}"#, "{}", #"{"title":5}"#] {
+            #expect(try await ask(.patch, "/api/recordings/rec", key, body).status == 400, "\(body)")
+        }
+        for (method, path) in [
+            (.post, "/api/recordings/rec/stop"), (.post, "/api/recordings/rec/marks"),
+            (.post, "/api/recordings/rec/deliver"), (.get, "/api/recordings"), (.get, "/api/recordings/other"),
+            (.delete, "/api/recordings/other"), (.get, "/api/webhooks"),
+        ] as [(HTTPRequest.Method, String)] {
+            #expect(try await ask(method, path, key).status == 401, "\(path)")
+        }
+        // Neither a link's signature, nor a key that has ended or was changed.
+        let link = links.path(of: "rec", expires: now + 60)
+        let signature = String(link.split(separator: "=").last ?? "")
+        for bearer in [
+            "recording.\(now + 60).\(signature)", links.key(of: "rec", expires: now - 1),
+            links.key(of: "rec", expires: now + 60).replacing("\(now + 60)", with: "\(now + 61)"),
+            RecordingLinks(adminToken: "other", secret: "").key(of: "rec", expires: now + 60), "recording..",
+            "recording",
+        ] {
+            #expect(try await ask(.delete, "/api/recordings/rec", [.authorization: "Bearer " + bearer]).status == 401)
+        }
+        let stolen =
+            "/api/recordings/rec/file?expires=\(now + 60)&signature="
+            + String(links.key(of: "rec", expires: now + 60).split(separator: ".").last ?? "")
+        #expect(try await ask(.get, stolen, [:]).status == 401, "a key's signature is no link")
+        #expect(try await ask(.delete, "/api/recordings/rec", key).status == 204)
+    }
+
+    @Test func `without tokens keys outlive the process`() throws {
+        let directory = ScratchDirectory()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let secret = try #require(LinkKeyFile.secret(in: directory.file("data"), logger: logger))
+        #expect(secret.count == 32 && LinkKeyFile.secret(in: directory.file("data"), logger: logger) == secret)
+        let path = directory.file("data/recordings.key")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        try Data([1, 2]).write(to: URL(fileURLWithPath: path))
+        #expect(LinkKeyFile.secret(in: directory.file("data"), logger: logger) == nil, "a file that is no key")
+        #expect(LinkKeyFile.secret(in: "/proc/nowhere", logger: logger) == nil)
+        let one = RecordingLinks(adminToken: "", secret: "", other: secret)
+        let other = RecordingLinks(adminToken: "", secret: "", other: secret)
+        #expect(other.isKey(one.key(of: "rec", expires: 1000), of: "rec", at: Date(timeIntervalSince1970: 999)))
+        #expect(!other.isKey(one.key(of: "rec", expires: 1000), of: "rec", at: Date(timeIntervalSince1970: 1000)))
     }
 
     @Test func `links end with their time and with the tokens`() {

@@ -68,7 +68,7 @@ import Testing
             "{id}", with: parts[1].contains("/recordings/") ? "rec" : "p1"
         )
         .replacing("{name}", with: "grid").replacing("{session}", with: "none")
-        .replacing("{client}", with: "none")
+        .replacing("{client}", with: "none").replacing("{number}", with: "1")
         var headers: HTTPFields = [.contentType: "application/sdp"]
         if let bearer = asker.bearer { headers[.authorization] = "Bearer " + bearer }
         let isOffer = path.hasPrefix("/whip/") || path.hasPrefix("/whep/")
@@ -173,6 +173,11 @@ import Testing
             case "layout with pin for the room": try seat.setLayout("speaker", scope: .room, pins: [other])
             case "chat": try seat.chat("hello", to: nil)
             case "present": try seat.present(true)
+            case "chat while it is kept to presenters", "present while it is kept to presenters":
+                var change = RoomSettingsChange()
+                (change.chat, change.share) = (.presenters, .presenters)
+                try conference.updateRoom(room, change)
+                if message.hasPrefix("chat") { try seat.chat("hello") } else { try seat.present(true) }
             case "recorded": try seat.setRecorded(false)
             case "record: start": try await seat.record(.start)
             case "record: stop what another started":
@@ -211,7 +216,13 @@ import Testing
     private static func roomChange(_ message: String) -> RoomSettingsChange? {
         guard message.hasPrefix("room: ") else { return nil }
         let member = message.dropFirst(6)
-        let value = member == "admit" ? #""moderator""# : member == "pin" ? #""2718""# : "true"
+        let value =
+            switch member {
+            case "admit": #""moderator""#
+            case "pin": #""2718""#
+            case "share", "chat", "unmute": #""presenters""#
+            default: "true"
+            }
         guard case .room(let change)? = try? ClientMessage.parse(#"{"type":"room","\#(member)":\#(value)}"#) else {
             Issue.record("there is no message \(message)")
             return nil

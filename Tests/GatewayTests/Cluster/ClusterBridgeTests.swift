@@ -62,9 +62,9 @@ struct ClusterBridgeTests {
             _ room: String, insteadOf owner: RoomOwner, full: Set<String>
         ) async throws(ClusterError) -> RoomOwner { throw .full }
         func ownerIsGone(_ owner: RoomOwner, of room: String) async -> Bool { true }
-        func release(_ room: String) async {
+        func release(_ room: String, leaving left: (state: [UInt8], life: Duration)?) async {
             await note("release \(room)")
-            content.withLock { ($0.owners[room], $0.states[room]) = (nil, nil) }
+            content.withLock { ($0.owners[room], $0.states[room]) = (nil, left?.state) }
         }
         func move(_ room: String) async throws(ClusterError) -> RoomOwner {
             await note("move \(room)")
@@ -99,8 +99,9 @@ struct ClusterBridgeTests {
             }
         }
 
-        func join(_ room: String, _ name: String) throws -> Participant {
+        func join(_ room: String, _ name: String, key: String? = nil) throws -> Participant {
             var request = JoinRequest(room: room, name: name)
+            request.hostKey = key
             (request.roleIsProven, request.isNative) = (false, true)
             return try conference.join(request) { _ in }
         }
@@ -186,6 +187,29 @@ struct ClusterBridgeTests {
                 #expect(throws: ConferenceError.self) { try second.join("r", "Stranger") }
                 let back = try second.conference.resume(id: ann.id, secret: ann.resumeSecret) { _ in }
                 #expect(back.info?.name == "Ann" && back.info?.role == .moderator)
+            }
+        }
+    }
+
+    @Test("a room that has ended leaves its hosts to the next node, and nothing where nobody was one")
+    func ended() async throws {
+        let a = Store("a")
+        try await withNode(a) { first in
+            let ann = try first.join("r", "Ann")
+            let key = try #require(ann.hostKey)
+            try ann.chat("a secret")
+            try ann.moderate(.end)
+            try first.conference.createRoom("s", RoomSettingsChange())
+            try first.conference.endRoom("s")
+            #expect(await eventually { first.state(of: "r")?.isOver == true && a.calls("release s") == 1 })
+            #expect(first.state(of: "s") == nil)
+            let left = try #require(first.state(of: "r"))
+            #expect(left.seats == [] && left.chat == [] && left.hosts?.keys.count == 1)
+            try await withNode(Store("b", sharing: a)) { second in
+                try await second.bridge.prepare("r")
+                #expect(!second.conference.hasRoom("r"))
+                #expect(try second.join("r", "Guest").info?.role == .participant)
+                #expect(try second.join("r", "Ann", key: key).info?.role == .moderator)
             }
         }
     }

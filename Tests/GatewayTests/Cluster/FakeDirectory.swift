@@ -106,7 +106,9 @@ final class FakeDirectory: ClusterDirectory {
         return true
     }
 
-    func release(_ room: String) async { store.change { $0.owners[room] = nil } }
+    func release(_ room: String, leaving left: (state: [UInt8], life: Duration)?) async {
+        store.change { $0.owners[room] = nil }
+    }
     func move(_ room: String) async throws(ClusterError) -> RoomOwner { throw .full }
     func store(_ state: [UInt8], of room: String) async { store.change { $0.states[room] = state } }
     func stored(_ room: String) async throws(ClusterError) -> [UInt8]? { store.state.withLock { $0.states[room] } }

@@ -163,7 +163,7 @@ import Testing
         #expect(none.answer.status == 404 && none.text.contains(#"{\"hls\": true}"#))
         host.service.state.withLock { $0.settings["r"]?.hls = true }
         let empty = try await ask(host, "index.m3u8").answer
-        #expect(empty.status == 503 && empty.headers[.retryAfter] == "1")
+        #expect(empty.status == 503 && empty.code == "no_media" && empty.headers[.retryAfter] == "1")
     }
 
     @Test func `players' requests do not count as those of programs, and waits are bounded`() async throws {

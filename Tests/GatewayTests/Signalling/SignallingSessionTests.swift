@@ -46,6 +46,24 @@ import Testing
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
 
+    @Test func `a host comes back with a key, which joined and role tell, and a bot is none`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        let actions = session.received(#"{"type":"join","room":"r","name":"Anna","hostKey":"secret","host":false}"#)
+        guard case .join(let asked, _, _)? = actions.first else {
+            Issue.record("no join")
+            return
+        }
+        #expect(asked.hostKey == "secret" && !asked.mayHost)
+        var hosted = welcome
+        hosted.hostKey = "key"
+        guard case .send(let joined)? = session.seated(hosted, iceServers: []).first else { return }
+        #expect(String(buffer: joined.bytes).contains(#""hostKey":"key""#))
+        guard case .send(let role)? = session.handleEvent(SharedEvent(.role(.moderator, hostKey: "other"))).first
+        else { return }
+        #expect(String(buffer: role.bytes) == #"{"hostKey":"other","role":"moderator","type":"role"}"#)
+        #expect(session.received(#"{"type":"leave","returns":true}"#).first == .leave(returns: true))
+    }
+
     @Test func `events during a join are sent after joined`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
@@ -141,12 +159,25 @@ import Testing
         #expect(ServerMessage.error(Refusal(.badSDP, "m"), fatal: false).json["retryAfter"] == nil)
     }
 
+    @Test func `the refusal of a chat message says that it is about one, so that the client keeps its text`() {
+        var session = joined()
+        let text = String(repeating: "語", count: 3000)
+        let actions = session.received(#"{"type":"chat","text":"\#(text)"}"#)
+        guard case .send(let message)? = actions.first else { Issue.record("no answer"); return }
+        #expect(message.json["about"] == "chat" && message.json["code"] == "bad_message")
+        guard case .send(let other)? = session.received(#"{"type":"layout","name":"A"}"#).first else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(other.json["code"] == "unknown_layout" && other.json["about"] == nil)
+    }
+
     @Test func `a client above its limits loses the connection and the seat`() {
         var session = joined()
         let enough = Refusal(.tooFast, "enough", retryAfter: .seconds(1))
         #expect(
             session.exhausted(enough) == [
-                .leave, .send(.error(enough, fatal: true)), .close(.policyViolation, reason: "too_fast"),
+                .leave(), .send(.error(enough, fatal: true)), .close(.policyViolation, reason: "too_fast"),
             ])
         #expect(session.isOver)
     }
@@ -157,7 +188,7 @@ import Testing
             #expect(session.failed(refusal) == [.send(.error(refusal, fatal: false))], "no reason to leave the call")
         }
         #expect(ServerMessage.error(Refusal(.recordingFailed, "disk full"), fatal: false).json["code"] == "internal")
-        #expect(session.received(#"{"type":"leave"}"#).first == .leave)
+        #expect(session.received(#"{"type":"leave"}"#).first == .leave())
     }
 
     @Test func `an offer beyond the limit is bad SDP`() {
@@ -221,7 +252,8 @@ import Testing
         var lost = joined()
         #expect(lost.disconnected() == [.lost])
         var gone = joined()
-        #expect(gone.received(#"{"type":"leave"}"#) == [.leave, .send(.left(.left)), .close(.normal, reason: "left")])
+        #expect(
+            gone.received(#"{"type":"leave"}"#) == [.leave(), .send(.left(.left)), .close(.normal, reason: "left")])
         #expect(gone.disconnected().isEmpty)
     }
 
@@ -229,7 +261,7 @@ import Testing
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)
         _ = session.disconnected()
-        #expect(session.seated(welcome, iceServers: []) == [.leave])
+        #expect(session.seated(welcome, iceServers: []) == [.leave()])
     }
 
     @Test func `a client with deltas gets a list first, and again after a missing announcement`() {
@@ -360,6 +392,11 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         let shown = ShownLayout(name: "speaker", view: "portrait", scope: .me, pins: ["p2"])
         let json = try object(.event(SharedEvent(.layout(shown))))
         #expect(json == ["type": "layout", "name": "speaker", "view": "portrait", "scope": "me", "pin": ["p2"]])
+        let changed = try object(.event(SharedEvent(.layout(ShownLayout(name: "grid"), by: "p3"))))
+        #expect(
+            changed == [
+                "type": "layout", "name": "grid", "view": "main", "scope": "room", "pin": .array([]), "by": "p3",
+            ])
     }
 
     @Test func `participants have three forms`() throws {
@@ -396,6 +433,16 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
         #expect(people.count == 1 && json["viewers"] == 1)
     }
 
+    @Test func `a participant of whom something is missing says what`() {
+        var ada = person("p1")
+        (ada.audio, ada.video) = (true, true)
+        #expect(ada.json["missing"] == nil)
+        ada.missing = [.audio, .video]
+        #expect(ada.json["missing"] == ["audio", "video"] && ada.json["audio"] == true)
+        ada.missing = .video
+        #expect(ada.json["missing"] == ["video"])
+    }
+
     @Test func `an event for many clients is encoded once`() {
         let message = ServerMessage.event(SharedEvent(.speaker("p1")))
         #expect(message.bytes == ByteBuffer(bytes: message.json.bytes))
@@ -421,6 +468,7 @@ func person(_ id: String, role: Role = .participant) -> ParticipantInfo {
             reason: LinkReason(.serverBusy, "The server is busy."))
         let told = try object(.event(SharedEvent(.link(link))))
         #expect(told["sent"] == 2000 && told["reason"] == "The server is busy." && told["reasonCode"] == "server_busy")
+        #expect(told["heard"] == "nothing" && told["seen"] == "nothing")
         #expect(
             try object(
                 .event(

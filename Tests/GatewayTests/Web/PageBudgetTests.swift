@@ -1,5 +1,8 @@
+import Foundation
 import Testing
 import WebFiles
+
+@testable import Gateway
 
 /// What a browser fetches for a first call, as it goes over the line: a page that was opened once at 60 kbit/s showed
 /// nothing for 40 s. Where one of these fails, something came into the page that should come later, or be smaller.
@@ -11,16 +14,25 @@ import WebFiles
 
     private let files = Dictionary(WebFile.all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// The files that these mention, and those that they mention.
+    /// The files that these mention, and those that they mention. The first script fetches that of the call by itself;
+    /// what the call's script imports later comes when the user opens it.
     private func mentioned(by names: Set<String>) -> Set<String> {
-        let texts = names.compactMap { files[$0] }.map { String(decoding: $0.content, as: UTF8.self) }
+        let texts = names.compactMap { files[$0] }.map { file in
+            let text = String(decoding: file.content, as: UTF8.self)
+            return file.name.hasSuffix(".html") ? text : text.replacing(/import\("[^"]+"\)/, with: "")
+        }
         let found = names.union(files.keys.filter { name in texts.contains { $0.contains("\"/assets/\(name)\"") } })
         return found == names ? names : mentioned(by: found)
     }
 
     /// - Parameter names: one language of them is fetched.
     private func bytes(_ names: Set<String>, _ coding: String) -> Int {
-        let sizes = names.compactMap { files[$0] }.map { file in
+        // Browsers fetch the manifest and its pictures when nothing waits for them any more, and the page the words of
+        // dialogs with the first one.
+        let early = names.filter {
+            !$0.hasSuffix(".png") && !$0.hasSuffix(".svg") && !$0.hasSuffix(".webmanifest") && !$0.hasPrefix("dialogs.")
+        }
+        let sizes = early.compactMap { files[$0] }.map { file in
             (name: file.name, bytes: coding == "br" ? file.brotli.count : file.gzip.count)
         }
         let fetched = sizes.filter { !$0.name.hasPrefix("words.") }.map(\.bytes)
@@ -28,7 +40,10 @@ import WebFiles
         return fetched.reduce(words, +) + (fetched.count + 1) * Self.heads
     }
 
-    private var html: String { String(decoding: files["index.html"]?.content ?? [], as: UTF8.self) }
+    /// Without what its script imports when it runs.
+    private var html: String {
+        String(decoding: files["index.html"]?.content ?? [], as: UTF8.self).replacing(/import\("[^"]+"\)/, with: "")
+    }
     /// What the lobby needs: what the page itself mentions, and the words.
     private var lobby: Set<String> {
         Set(files.keys.filter { html.contains("\"/assets/\($0)\"") || $0.hasPrefix("words.") || $0 == "index.html" })
@@ -36,7 +51,8 @@ import WebFiles
 
     @Test(arguments: ["br", "gzip"])
     func `a first call takes 60 kB, and the lobby 30 of it`(coding: String) {
-        let call = mentioned(by: ["index.html"])
+        // Only a page in a frame of another one fetches what it says to that.
+        let call = mentioned(by: ["index.html"]).filter { !$0.hasPrefix("frame.") }
         let (first, whole) = (bytes(lobby, coding), bytes(call, coding) + Self.answers)
         print("the page in \(coding): the lobby \(first) bytes in \(lobby.count - 1) files, a first call \(whole)")
         #expect(lobby.count >= 6 && call.isSuperset(of: lobby), "\(call)")
@@ -45,9 +61,23 @@ import WebFiles
         #expect(whole <= 60_000)
     }
 
+    @Test func `dialogs come when they are opened, each in less than 10 kB`() {
+        let call = mentioned(by: ["index.html"])
+        let later = [
+            "recordings-dialog.", "layout-menu.", "host-menus.", "invite-dialog.", "file-sending.", "avatar-picture.",
+        ].map { prefix in
+            files.values.filter { $0.name.hasPrefix(prefix) }
+        }
+        for found in later {
+            #expect(found.count == 1 && !call.contains(found[0].name) && found[0].gzip.count <= 10_000)
+        }
+    }
+
     @Test func `every file but the pages and the module for other sites is kept for good`() {
         #expect(
-            files.values.filter { !$0.isHashed }.map(\.name).sorted() == ["index.html", "tessera.js", "watch.html"])
+            files.values.filter { !$0.isHashed }.map(\.name).sorted() == [
+                "index.html", "library.html", "tessera.d.ts", "tessera.js", "tessera.json", "watch.html",
+            ])
     }
 
     @Test func `every file that a file mentions is there`() throws {
@@ -65,8 +95,40 @@ import WebFiles
         #expect(text.matches(of: /\b(import|from)\s*["(]/).isEmpty)
     }
 
+    @Test func `the page can be installed as an app`() throws {
+        let name = try #require(files.keys.first { $0.hasSuffix(".webmanifest") })
+        #expect(html.contains("rel=\"manifest\" href=\"/assets/\(name)\""))
+        #expect(WebAssets.type(of: name) == "application/manifest+json" && WebAssets.type(of: "a.png") == "image/png")
+        struct Manifest: Decodable {
+            struct Icon: Decodable { var src, type, sizes: String }
+            enum CodingKeys: String, CodingKey { case name, start = "start_url", display, icons }
+            var name, start, display: String
+            var icons: [Icon]
+        }
+        let manifest = try JSONDecoder().decode(Manifest.self, from: Data(try #require(files[name]).content))
+        #expect((manifest.name, manifest.start, manifest.display) == ("Tessera", "/", "standalone"))
+        for side in [192, 512] {
+            let icon = try #require(manifest.icons.first { $0.sizes == "\(side)x\(side)" })
+            let picture = try #require(files[String(icon.src.dropFirst("/assets/".count))]).content
+            // The sides of a PNG: 32 bits each from byte 16 on.
+            #expect([18, 22].map { Int(picture[$0]) << 8 | Int(picture[$0 + 1]) } == [side, side])
+            #expect(picture.count < 8000 && icon.type == "image/png")
+        }
+    }
+
+    @Test func `the module has a name with its digest too, which a file tells with an integrity value`() throws {
+        struct Manifest: Decodable { var module, integrity, types: String }
+        let manifest = try JSONDecoder().decode(
+            Manifest.self, from: Data(try #require(files["tessera.json"]).content))
+        let module = try #require(files["tessera.js"])
+        let hashed = try #require(files[String(manifest.module.trimmingPrefix("/assets/"))])
+        #expect(hashed.isHashed && hashed.name != module.name && hashed.content == module.content)
+        #expect(manifest.integrity.hasPrefix("sha384-") && manifest.integrity.count == 7 + 64)
+        #expect(files[String(manifest.types.trimmingPrefix("/assets/"))]?.name == "tessera.d.ts")
+    }
+
     @Test func `the sizes are those of compressed content`() {
-        for file in files.values where file.content.count > 1000 {
+        for file in files.values where file.content.count > 1000 && !file.name.hasSuffix(".png") {
             #expect(file.brotli.count < file.gzip.count && file.gzip.count < file.content.count, "\(file.name)")
             #expect(file.gzip.prefix(3) == [0x1f, 0x8b, 8], "RFC 1952 §2.3.1")
         }

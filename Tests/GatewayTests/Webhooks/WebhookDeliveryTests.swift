@@ -17,12 +17,14 @@ private final class World {
     private(set) var received: [(id: String, at: Double)] = []
     private(set) var news: [WebhookDelivery.News] = []
     var answer: (String) -> PostAnswer = { _ in .status(200) }
+    /// Pauses are their mean unless a test changes it.
+    var random: () -> Double = { 0.5 }
 
     init(_ change: (inout WebhookQueue.Limits) -> Void = { _ in }) throws {
         let secret = try #require(WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
         webhook = Webhook(url: "https://a.example/", host: "a.example", secrets: [secret])
         change(&limits)
-        delivery = WebhookDelivery(webhook, WebhookQueue(scratch.file("q"), limits: limits))
+        delivery = WebhookDelivery(webhook, WebhookQueue(scratch.file("q"), limits: limits), random: { 0.5 })
     }
 
     var elapsed: Double { (time.now - Instant(nanoseconds: 1_000_000_000)).inSeconds }
@@ -60,7 +62,7 @@ private final class World {
 
     /// As after `kill -9`: what the object had in memory is gone.
     func restart() {
-        delivery = WebhookDelivery(webhook, WebhookQueue(scratch.file("q"), limits: limits))
+        delivery = WebhookDelivery(webhook, WebhookQueue(scratch.file("q"), limits: limits), random: random)
         turn()
     }
 }
@@ -83,23 +85,74 @@ private final class World {
         #expect(world.ids.count == 6, "nothing is sent again")
     }
 
-    @Test func `pauses become longer until the event is too old`() throws {
+    @Test func `an event is sent again each ten seconds until it is too old`() throws {
         let world = try World()
         world.answer = { _ in .failure("cannot be reached") }
         world.add()
         world.run(until: .seconds(23 * 3600))
         let times = world.received.map { Int($0.at) }
-        #expect(times.prefix(7) == [0, 5, 35, 155, 755, 4355, 7955] && world.ids.allSatisfy { $0 == 1 })
+        #expect(times.prefix(7) == [0, 2, 7, 17, 27, 37, 47] && world.ids.allSatisfy { $0 == 1 })
         #expect(world.news == [.fails("cannot be reached")], "told once")
+        #expect(world.delivery.statistics.failure == "cannot be reached")
         world.run(until: .seconds(3600))
         #expect(world.received.last?.at == 86400, "the last attempt is at the end of its time")
         #expect(world.news.last == .dropped(1, .expired))
         #expect(world.delivery.statistics.dropped == [.expired: 1] && world.delivery.statistics.queued == 0)
     }
 
+    @Test(arguments: [60, 15 * 60, 5 * 3600])
+    func `a receiver that comes back gets its queue within 13 seconds`(outage: Int) throws {
+        let world = try World()
+        var generator = SeededRandom(seed: UInt64(outage))
+        world.random = { Double.random(in: 0...1, using: &generator) }
+        world.restart()
+        world.answer = { _ in world.elapsed < Double(outage) ? .failure("cannot be reached") : .status(200) }
+        world.add(469)
+        world.run(until: .seconds(outage + 13))
+        #expect(world.delivery.statistics.delivered == 469 && world.delivery.statistics.queued == 0)
+        #expect(world.delivery.statistics.failure == nil)
+        #expect(world.received.count <= 469 + outage / 7, "one small request each 7.5 s at most")
+        let pauses = zip(world.received.dropFirst(2), world.received.dropFirst(3)).map { $1.at - $0.at }.filter {
+            $0 > 0
+        }
+        #expect(Set(pauses).count > pauses.count / 2, "not all at once")
+    }
+
+    @Test func `a request sends what waits at once, whatever it waits for`() throws {
+        let world = try World()
+        var next = PostAnswer.status(503, retryAfter: .seconds(3600))
+        world.answer = { _ in next }
+        world.add(3)
+        world.run(until: .seconds(60))
+        #expect(world.ids == [1])
+        next = .status(410)
+        world.delivery.retry()
+        world.turn()
+        world.run(until: .seconds(60))
+        #expect(world.ids == [1, 1] && world.delivery.statistics.isOff)
+        next = .status(200)
+        world.delivery.retry()
+        world.turn()
+        #expect(world.ids == [1, 1, 1, 2, 3] && !world.delivery.statistics.isOff)
+        world.delivery.retry()
+        world.turn()
+        #expect(world.ids.count == 5 && world.delivery.isDone, "nothing waits")
+    }
+
+    @Test func `a request while an event is being sent sends it once`() throws {
+        let world = try World()
+        world.answer = { _ in
+            world.delivery.retry()
+            #expect(world.delivery.nextAttempt(at: world.time) == nil)
+            return .status(200)
+        }
+        world.add(2)
+        #expect(world.ids == [1, 2])
+    }
+
     @Test func `after a failure the same event comes first, and later ones wait`() throws {
         let world = try World()
-        world.answer = { _ in world.elapsed < 40 ? .status(500) : .status(200) }
+        world.answer = { _ in world.elapsed < 10 ? .status(500) : .status(200) }
         world.add(3)
         world.run(until: .seconds(200))
         #expect(world.ids == [1, 1, 1, 1, 2, 3])
@@ -107,8 +160,8 @@ private final class World {
         #expect(world.delivery.statistics.failed == 3)
         world.answer = { _ in .status(400) }
         world.add()
-        world.run(until: .seconds(6))
-        #expect(world.received.suffix(2).map { Int($0.at) } == [200, 205], "the pauses begin again")
+        world.run(until: .seconds(3))
+        #expect(world.received.suffix(2).map { Int($0.at) } == [200, 202], "the pauses begin again")
     }
 
     @Test(arguments: [429, 503])
@@ -124,8 +177,8 @@ private final class World {
         #expect(world.received.suffix(3).map { Int($0.at) } == [100, 101, 102])
         world.answer = { _ in .status(500, retryAfter: .seconds(77)) }
         world.add()
-        world.run(until: .seconds(6))
-        #expect(world.received.suffix(2).map { Int($0.at) } == [110, 115], "only with 429 and 503")
+        world.run(until: .seconds(3))
+        #expect(world.received.suffix(2).map { Int($0.at) } == [110, 112], "only with 429 and 503")
     }
 
     @Test func `410 ends all attempts until the next start, and the events wait`() throws {

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import HTTPTypes
 import Logging
 import TestSupport
 import Testing
@@ -106,6 +107,26 @@ import Threads
         #expect(WebhookFolder("/proc/nowhere").fault?.contains("events.directory") == true)
         await world.finish(webhooks, bus)
         await second.finish(by: MonotonicClock.now())
+    }
+
+    @Test func `the API tells what waits, and sends it at once`() async throws {
+        client.state.withLock { $0.down = ["a"] }
+        let bus = EventBus()
+        let webhooks = world.start(bus, try world.webhook("a"))
+        for _ in 0..<3 { bus.publish(.participantJoined(FakeConference.anna), room: "r") }
+        #expect(await eventually { webhooks.reports.first?.figures.failure == "down" })
+        let host = await Host(webhooks: webhooks)
+        let list = try await host.ask(.get, "/api/webhooks", from: "127.0.0.1")
+        guard case .array(let all) = list.json, let first = all.first else { Issue.record("no list"); return }
+        #expect(all.count == 1 && first["number"] == 1 && first["host"] == "host" && first["failure"] == "down")
+        #expect(first["queued"] == 3 && first["off"] == false && first["oldest"] != nil)
+        client.state.withLock { $0.down = [] }
+        #expect(try await host.ask(.post, "/api/webhooks/1/retry", from: "127.0.0.1").status == 202)
+        #expect(await eventually(.milliseconds(1500)) { webhooks.reports.first?.figures.delivered == 3 })
+        for number in ["0", "2", "x", "-1"] {
+            #expect(try await host.ask(.post, "/api/webhooks/\(number)/retry", from: "127.0.0.1").status == 404)
+        }
+        await world.finish(webhooks, bus)
     }
 
     @Test func `files of webhooks that are gone are found`() throws {

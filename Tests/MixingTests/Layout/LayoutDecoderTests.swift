@@ -103,6 +103,23 @@ import Testing
         #expect(faults(String(repeating: "[", count: 100_000)).first?.contains("nested deeper") == true)
     }
 
+    @Test("A description may be there in other languages, by their tags") func languages() throws {
+        let text =
+            head
+            + #""description.de": "auf Deutsch", "description.pt-BR": "em português", "rules": [{"regions": [{"kind": "grid"}]}]}"#
+        let layout = try Layout.parse(json: Array(text.utf8), file: "x.json")
+        #expect(layout.description == "d")
+        #expect(layout.descriptions == ["de": "auf Deutsch", "pt-BR": "em português"])
+        for key in [
+            "description.", "description.d", "description.de.at", "description.d$", "description.日本", "name.de",
+        ] {
+            let fault = faults(head + "\"\(key)\": \"d\", \"rules\": [{\"regions\": [{\"kind\": \"grid\"}]}]}")
+            #expect(fault.count == 1 && fault.first?.contains("unknown key") == true, "\(key): \(fault)")
+        }
+        let number = faults(head + "\"description.de\": 1, \"rules\": [{\"regions\": [{\"kind\": \"grid\"}]}]}")
+        #expect(number.first?.contains("write a text") == true)
+    }
+
     @Test("The schema allows the keys that the decoder reads") func schema() throws {
         let root = try JSONParser.parse(try #require(LayoutLibrary.read(ShippedLayouts.path("schema"))))
         func keys(_ value: JSONValue?) -> Set<String> {

@@ -3,16 +3,28 @@
 
 let now = 0, timers = [], number = 0;
 export const sockets = [], connections = [];
-/// How long a device takes to open, ms; null: it is refused.
-export const devices = { delay: 0 };
+/// How long a device takes to open, ms; null: it is refused. `made`, `screens`: the tracks of all that have been opened.
+export const devices = { delay: 0, made: [], screens: [] };
+/// What is at the other end of the sockets: `accepts(socket)`, `received(socket, message)`, `closed(socket)`; null: the test
+/// itself.
+export const network = { server: null };
+
+export const clock = () => now;
+
+/// Nothing is left of what was before.
+export function reset() {
+  timers = [];
+  sockets.length = connections.length = devices.made.length = devices.screens.length = 0;
+}
 
 /// Lets time pass, and with it what waits for it.
 export async function pass(milliseconds) {
   const end = now + milliseconds;
   for (;;) {
     // All that was promised meanwhile.
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
-    const next = timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at || a.id - b.id)[0];
+    await new Promise(setImmediate);
+    let next = null;
+    for (const one of timers) if (one.at <= end && (!next || one.at < next.at || (one.at === next.at && one.id < next.id))) next = one;
     if (!next) break;
     now = next.at;
     if (next.every === null) timers = timers.filter(one => one !== next);
@@ -32,10 +44,22 @@ globalThis.setTimeout = (act, after) => start(act, after, null);
 globalThis.setInterval = (act, every) => start(act, every, every);
 globalThis.clearTimeout = globalThis.clearInterval = stop;
 Math.random = () => 0.5;
+Object.defineProperty(globalThis, 'performance', { value: { now: clock }, configurable: true });
 
 class Track extends EventTarget {
-  constructor(kind) { super(); Object.assign(this, { kind, enabled: true, isStopped: false }); }
+  constructor(kind) { super(); Object.assign(this, { kind, enabled: true, isStopped: false, muted: false }); }
   stop() { this.isStopped = true; }
+  /// The device is unplugged.
+  unplug() {
+    this.isStopped = true;
+    this.onended?.();
+  }
+  /// The system gives nothing of the device, or gives it again.
+  pause(isPaused) {
+    this.muted = isPaused;
+    if (isPaused) this.onmute?.();
+    else this.onunmute?.();
+  }
   getSettings() { return {}; }
 }
 
@@ -53,15 +77,29 @@ globalThis.WebSocket = class {
   constructor() {
     Object.assign(this, { readyState: 0, sent: [] });
     sockets.push(this);
-    setTimeout(() => { if (this.readyState === 0) { this.readyState = 1; this.onopen?.(); } }, 5);
+    setTimeout(() => {
+      if (this.readyState !== 0) return;
+      if (network.server && !network.server.accepts(this)) return this.dies();
+      this.readyState = 1;
+      this.onopen?.();
+    }, 5);
   }
-  send(text) { this.sent.push(JSON.parse(text)); }
-  close() { this.readyState = 3; }
+  send(text) {
+    const message = JSON.parse(text);
+    this.sent.push(message);
+    network.server?.received(this, message);
+  }
+  close() {
+    this.readyState = 3;
+    network.server?.closed(this);
+  }
   says(message) { this.onmessage?.({ data: JSON.stringify(message) }); }
   dies() { this.readyState = 3; this.onclose?.(); }
   /// The last message of a type that the page has sent.
   last(type) { return this.sent.filter(message => message.type === type).at(-1); }
 };
+
+const leaves = track => Boolean(track?.enabled && !track.isStopped && !track.muted);
 
 globalThis.RTCPeerConnection = class {
   constructor() {
@@ -97,18 +135,30 @@ globalThis.RTCPeerConnection = class {
   }
   close() { Object.assign(this, { signalingState: 'closed', connectionState: 'closed' }); }
   /// What leaves by microphone and camera: sound and pictures.
-  get leaving() { return this.connectionState === 'closed' ? '' : this.senders.map(({ track }) => (track?.enabled && !track.isStopped ? track.kind : '')).filter(Boolean).join(' '); }
+  get leaving() { return this.connectionState === 'closed' ? '' : this.senders.slice(0, 2).map(({ track }) => (leaves(track) ? track.kind : '')).filter(Boolean).join(' '); }
+  /// Whether a screen leaves.
+  get isSharing() { return this.connectionState !== 'closed' && leaves(this.senders[2]?.track); }
 };
 
 const getUserMedia = async ({ audio }) => {
   const { delay } = devices;
   await new Promise(done => setTimeout(done, delay ?? 0));
   if (delay === null) throw Object.assign(new Error('no'), { name: 'NotAllowedError' });
-  return new MediaStream([new Track(audio ? 'audio' : 'video')]);
+  const track = new Track(audio ? 'audio' : 'video');
+  devices.made.push(track);
+  return new MediaStream([track]);
 };
-Object.defineProperty(globalThis, 'navigator', { value: { mediaDevices: { getUserMedia } }, configurable: true });
+const getDisplayMedia = async () => {
+  await new Promise(done => setTimeout(done, devices.delay ?? 0));
+  if (devices.delay === null) throw Object.assign(new Error('no'), { name: 'NotAllowedError' });
+  const track = new Track('video');
+  devices.screens.push(track);
+  return new MediaStream([track]);
+};
+Object.defineProperty(globalThis, 'navigator', { value: { mediaDevices: { getUserMedia, getDisplayMedia } }, configurable: true });
 const page = new EventTarget();
 globalThis.addEventListener = page.addEventListener.bind(page);
 globalThis.removeEventListener = page.removeEventListener.bind(page);
+globalThis.dispatchEvent = page.dispatchEvent.bind(page);
 globalThis.document = Object.assign(new EventTarget(), { visibilityState: 'visible', createElement: () => ({ play: async () => {} }) });
 globalThis.CustomEvent ??= class extends Event { constructor(type, { detail }) { super(type); this.detail = detail; } };

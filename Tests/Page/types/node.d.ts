@@ -11,3 +11,10 @@ declare module 'node:assert/strict' {
   };
   export default assert;
 }
+declare module 'node:child_process' {
+  export function spawn(program: string, parameters: string[], options: { stdio: string[] }): {
+    stdout: { on(event: 'data', take: (text: string) => void): void };
+    on(event: 'close', end: (code: number | null) => void): void;
+  };
+}
+declare const process: { execPath: string };

@@ -145,6 +145,89 @@ import Testing
         _ = try await recorder.finish()
     }
 
+    @Test("The samples that prime a decoder come before the start, once, also after a repair's copy")
+    func priming() async throws {
+        let directory = ScratchDirectory()
+        let recorder = try recorder(directory)
+        let (ann, feed) = (try Performer("ann"), try FlashAndBeep())
+        try feed.feed(recorder, 520..<4520, [ann])
+        let summary = try await recorder.finish()
+        let track = try #require(summary.participantTracks.first { $0.kind == .audio })
+        let path = directory.file(track.file)
+        #expect(try Matroska(path) == Matroska(codecDelay: 6_500_000, firstBlock: 0))
+        let length = track.duration ?? 0
+        for _ in 0..<2 {
+            #expect(abs(try TrackClosing.close(path, reserve: nil).inSeconds - length) < 0.002)
+            #expect(try Matroska(path) == Matroska(codecDelay: 6_500_000, firstBlock: 0))
+        }
+        let found = try onsets(track, in: directory)
+        let composite = try Onsets(directory.file("a.mp4"))
+        #expect(found.count == 4 && zip(found, composite.beeps).allSatisfy { abs($0 - $1) < 0.012 }, "\(found)")
+    }
+
+    @Test("A name that comes after the media is that of the track")
+    func lateName() async throws {
+        let directory = ScratchDirectory()
+        let lists = Guarded<[[RecordingTrack]]>([])
+        let recorder = try recorder(directory) { list in lists.withLock { $0.append(list) } }
+        let (ann, feed) = (try Performer("ann"), try FlashAndBeep())
+        try feed.feed(recorder, 520..<1520, [ann])
+        _ = await recorder.duration()
+        recorder.set(names: ["ann": "Ann"])
+        _ = await recorder.duration()
+        #expect(lists.withLock { $0.last }?.map(\.name) == ["Ann", "Ann"], "also while it runs")
+        try feed.feed(recorder, 1520..<2520, [ann])
+        recorder.set(names: ["ann": "Anna"])
+        let tracks = try await recorder.finish().participantTracks
+        #expect(tracks.map(\.name) == ["Ann", "Ann"], "a name that it has stays")
+    }
+
+    @Test("The files say of what room, of whom and of when they are")
+    func labels() async throws {
+        let directory = ScratchDirectory()
+        let began = Date(timeIntervalSince1970: 1_785_506_705)
+        let recorder = try MP4Recorder(
+            file: directory.file("a.mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+            content: .init(tracks: true), labels: RecordingLabels(room: "Zoë’s room", began: began),
+            onFailure: { Issue.record("\($0)") })
+        recorder.set(names: ["ann": "Ann"])
+        recorder.note(TimelineEvent(.mark, name: "the vote"), at: FlashAndBeep.instant(1000))
+        let (ann, feed) = (try Performer("ann", .h264), try FlashAndBeep())
+        try feed.feed(recorder, 520..<4520, [ann])
+        _ = await recorder.duration()
+        for copy in ["copied.mp4", "inplace.mp4"] {
+            try FileManager.default.copyItem(atPath: directory.file("a.mp4"), toPath: directory.file(copy))
+        }
+        let summary = try await recorder.finish()
+        _ = try MP4Closing.close(directory.file("copied.mp4"))
+        _ = try MP4Closing.close(
+            directory.file("inplace.mp4"), chapters: [RecordingChapter(at: 0, title: "Start", isMark: false)],
+            copyLimit: 0)
+        let title = "Zoë’s room, 2026-07-31 14:05 UTC"
+        for file in ["a.mp4", "copied.mp4", "inplace.mp4"] {
+            let input = try MP4Input(path: directory.file(file))
+            #expect(input.label("title") == title && input.label("album") == "Zoë’s room", "\(file)")
+            #expect(input.label("creation_time")?.hasPrefix("2026-07-31T14:05:05") == true, "\(file)")
+            #expect(!input.chapters.isEmpty || file == "copied.mp4", "\(file)")
+        }
+        for track in summary.participantTracks {
+            let path = directory.file(track.file)
+            for isRepaired in [false, true] {
+                if isRepaired { _ = try TrackClosing.close(path, reserve: nil) }
+                let input = try MP4Input(path: path, format: "matroska")
+                #expect(input.label("title") == "Ann, \(track.kind), \(title)")
+                #expect(input.label("room") == "Zoë’s room" && input.label("creation_time") != nil)
+            }
+        }
+        // Frames that other clocks counted make no digits of dust.
+        for number in summary.participantTracks.flatMap({ [$0.start, $0.duration ?? 0] })
+            + summary.parts.map({ $0.duration ?? 0 })
+        {
+            #expect(number == number.toMilliseconds)
+        }
+        #expect(summary.frameCount == 100)
+    }
+
     @Test("Eight recordings with tracks lose nothing by a disk that stalls for five seconds")
     func stall() async throws {
         let directory = ScratchDirectory()
@@ -238,5 +321,35 @@ import Testing
         #expect(reached.withLock { $0 } == .tooLarge(limit: 60_000) && summary.failure != nil)
         let tracks = summary.participantTracks.reduce(0) { $0 + ($1.bytes ?? 0) }
         #expect(summary.bytes < 60_000 && summary.bytes + tracks < 200_000, "\(summary.bytes) \(tracks)")
+    }
+}
+
+/// The times with which an audio file begins (RFC 9559 §5.1.4.1.5, §5.1.3.1): the priming in nanoseconds, and the first
+/// block in ms. Together they place the first sample.
+private struct Matroska: Equatable {
+    var codecDelay: Int
+    var firstBlock: Int
+
+    init(codecDelay: Int, firstBlock: Int) { (self.codecDelay, self.firstBlock) = (codecDelay, firstBlock) }
+
+    init(_ path: String) throws {
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        func content(_ id: [UInt8], from start: Int) throws -> (value: [UInt8], end: Int) {
+            let place = try #require(data[start...].range(of: Data(id)))
+            let head = Int(data[place.upperBound])
+            // The number of leading zeros is that of further bytes of the length.
+            let more = UInt8(head).leadingZeroBitCount
+            let length = (0..<more).reduce(head & (0x7F >> more)) { $0 << 8 | Int(data[place.upperBound + 1 + $1]) }
+            let first = place.upperBound + 1 + more
+            return (Array(data[first..<min(first + length, data.count)]), first)
+        }
+        func number(_ bytes: [UInt8]) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
+        codecDelay = number(try content([0x56, 0xAA], from: 0).value)
+        let cluster = try #require(data.range(of: Data([0x1F, 0x43, 0xB6, 0x75]))).upperBound
+        // Behind the cluster's own length, in whose bytes anything may be.
+        let time = try content([0xE7], from: cluster + 1 + data[cluster].leadingZeroBitCount)
+        // A block begins with the track's number in one byte, and its time within the cluster.
+        let block = try content([0xA3], from: time.end).value
+        firstBlock = number(time.value) + Int(Int16(truncatingIfNeeded: number(Array(block[1..<3]))))
     }
 }

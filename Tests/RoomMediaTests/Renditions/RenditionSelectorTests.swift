@@ -1,4 +1,5 @@
 import Basics
+import TestSupport
 import Testing
 
 @testable import RoomMedia
@@ -89,6 +90,110 @@ struct RenditionSelectorTests {
         #expect(selector.setCeiling(0) == nil)
         #expect(selector.update(estimate: .kilobits(5000), at: at(81_000)) == nil)
         #expect(selector.update(estimate: .kilobits(5000), at: at(84_000))?.choice == .rung(0))
+    }
+
+    @Test(
+        "has no reason while the first picture is getting larger, and says that the link is thin where it gets no larger"
+    )
+    func climbing() {
+        var selector = RenditionSelector(rates: rates)
+        selector.explain(at: at(0))
+        #expect(selector.mode == .reduced && selector.reason == .none, "before the first estimate")
+        for tick in 0..<29 {
+            _ = selector.update(estimate: .kilobits(300), at: at(Int64(tick) * 200))
+            #expect(selector.mode == .reduced && selector.reason == .none)
+        }
+        selector.explain(at: at(6000))
+        #expect(
+            selector.reason
+                == LinkReason(
+                    .linkWorse,
+                    "The line's estimate of 300kbit/s is below the 545kbit/s that a larger picture needs."))
+        // What grows is not thin.
+        for tick in 31..<46 { _ = selector.update(estimate: .kilobits(700), at: at(Int64(tick) * 200)) }
+        #expect(selector.choice == .rung(2) && selector.reason.code == .linkWorse)
+        for tick in 46..<60 { _ = selector.update(estimate: .kilobits(700), at: at(Int64(tick) * 200)) }
+        #expect(selector.choice == .rung(1) && selector.reason.code == .linkBetter)
+        selector.explain(at: at(20_000))
+        #expect(selector.choice == .rung(1) && selector.reason.code == .linkWorse)
+    }
+
+    @Test("says that the server is busy where the climb ends at the ceiling", arguments: [5000, 2000])
+    func heldClimb(estimate: Int) {
+        var selector = RenditionSelector(rates: rates)
+        #expect(selector.setCeiling(1) == nil)
+        selector.explain(at: at(0))
+        #expect(selector.reason == .none, "the first rung of all")
+        for tick in 0..<100 {
+            _ = selector.update(estimate: .kilobits(estimate), at: at(Int64(tick) * 200))
+            if selector.choice == .rung(1) { #expect(selector.reason.code == .serverBusy) }
+        }
+        #expect(selector.choice == .rung(1) && selector.mode == .reduced)
+        // The overload is over: a larger picture follows, and is there.
+        _ = selector.setCeiling(0)
+        _ = selector.update(estimate: .kilobits(estimate), at: at(20_000))
+        #expect(selector.choice == .rung(1) && selector.reason.code == .linkBetter)
+        #expect(selector.update(estimate: .kilobits(estimate), at: at(23_000))?.choice == .rung(0))
+        #expect(selector.mode == .full && selector.reason.code == .linkBetter)
+    }
+
+    @Test("says that the link is thin at the ceiling too, where it would not carry the larger picture anyway")
+    func thinAtTheCeiling() {
+        var selector = settled(600)
+        #expect(selector.choice == .rung(1) && selector.reason.code == .linkWorse)
+        #expect(selector.setCeiling(1) == nil)
+        selector.explain(at: at(61_000))
+        #expect(selector.reason.code == .linkWorse)
+        // Enough to keep it, and not to get it: the sentence does not change back and forth.
+        for tick in 0..<50 {
+            let estimate = tick % 2 == 0 ? 1300 : 1200
+            _ = selector.update(estimate: .kilobits(estimate), at: at(62_000 + Int64(tick) * 200))
+            #expect(selector.reason.code == .linkWorse)
+        }
+        _ = selector.update(estimate: .kilobits(2000), at: at(75_000))
+        #expect(selector.reason.code == .serverBusy)
+        _ = selector.update(estimate: .kilobits(1300), at: at(76_000))
+        #expect(selector.reason.code == .serverBusy)
+        _ = selector.update(estimate: .kilobits(900), at: at(77_000))
+        #expect(selector.reason.code == .linkWorse)
+    }
+
+    @Test("has a reason wherever the picture is reduced after the first seconds", arguments: seeds(1...3))
+    func alwaysAReason(seed: UInt64) {
+        var generator = SeededRandom(seed: seed)
+        for _ in 0..<200 {
+            var selector = RenditionSelector(rates: rates)
+            var changes = 0
+            var estimate = 300
+            for tick in 0..<400 {
+                let now = at(Int64(tick) * 200)
+                let before = selector.reason.code
+                if Int.random(in: 0..<60, using: &generator) == 0 {
+                    _ = selector.setCeiling(Int.random(in: 0...1, using: &generator))
+                }
+                if Int.random(in: 0..<10, using: &generator) == 0 {
+                    estimate = [30, 60, 150, 400, 700, 1300, 2500].randomElement(using: &generator) ?? 0
+                }
+                _ = selector.update(estimate: .kilobits(estimate), at: now)
+                changes += before == selector.reason.code ? 0 : 1
+                if tick > 80, selector.mode != .full { #expect(selector.reason != .none) }
+                if selector.reason.code == .serverBusy, case .rung(let index) = selector.choice, index > 0 {
+                    #expect(index <= selector.ceiling, "a sentence about a server that is idle")
+                }
+            }
+            #expect(changes < 120)
+        }
+    }
+
+    @Test("gives a peer that changes to another view the reason of its link at once")
+    func anotherView() {
+        var selector = RenditionSelector(rates: rates, estimate: .kilobits(600))
+        selector.explain(at: at(0))
+        #expect(selector.choice == .rung(1) && selector.reason.code == .linkWorse)
+        selector = RenditionSelector(rates: rates, estimate: .kilobits(3000))
+        _ = selector.setCeiling(1)
+        selector.explain(at: at(0))
+        #expect(selector.choice == .rung(1) && selector.reason.code == .serverBusy)
     }
 
     @Test("an estimate that sways around a rung's rate moves nobody back and forth")

@@ -337,9 +337,13 @@ final class ClusterBridge: ClusterHost, RoomObserver {
     private func release(_ room: String, _ directory: any ClusterDirectory) {
         // Another meeting of the name may have begun.
         if conference.hasRoom(room) { return changed(room) }
-        state.withLock { state in
+        var left: (state: [UInt8], life: Duration)?
+        if let (known, life) = conference.stateOfEnded(room), let sealed = try? seal.sealed(known.encoded(), of: room) {
+            left = (sealed, life)
+        }
+        state.withLock { [left] state in
             state.releasing[room] = Task { [self] in
-                await directory.release(room)
+                await directory.release(room, leaving: left)
                 released(room)
             }
         }

@@ -21,6 +21,7 @@ enum RoomStateBody {
                 #"{"version":1,"room":"r","meeting":"m","savedAt":800000060,"settings":{"layout":"grid","pin":"1234","admit":"moderator","width":640,"height":360,"views":{"wall":{"width":640,"renditions":[{"height":180,"framesPerSecond":10,"bitrate":200000}]}}}}"#,
                 #"{"version":1,"room":"r","meeting":"m","savedAt":800000060,"seats":[{"id":"a","name":"Ann","role":"moderator","pinOrder":3,"volume":0.5,"unrecordedBy":["host"],"ownPins":["b"]},{"id":"b","name":"Bob","role":"viewer"}],"gone":["c"],"removed":[{"address":"192.0.2.7","device":["tcp 7"],"isRefused":true},{"identity":"eve"}]}"#,
                 #"{"version":1,"room":"r","meeting":"m","savedAt":800000060,"chat":[{"id":"m","from":"a","name":"Ann","text":"hi","at":800000000,"picture":{"id":"p.png","type":"image/png","bytes":7}}],"recordings":[{"series":"s","part":2,"view":"main","tracks":true,"paused":true}],"streams":[{"url":"rtmp://a/b","keyframeInterval":2}],"inputs":[{"url":"srt://a:1","name":"Stage","loops":true}]}"#,
+                #"{"version":1,"room":"r","meeting":"m","savedAt":800000060,"over":true,"hosts":{"keys":["00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"],"given":true},"links":[{"id":"l","role":"viewer","expires":800000900,"uses":2,"key":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff","used":1,"visits":["0011223344556677"]}]}"#,
             ].map { Array($0.utf8) }
         }
     ) { input, work in
@@ -40,7 +41,7 @@ enum RoomStateBody {
             pin.pinned = true
             _ = try? room.change(member.id, pin)
         }
-        _ = room.endExpecting()
+        _ = room.endExpecting(at: .zero)
         let pending = PendingOutputs(state)
         // What others are told of it.
         let told: JSONValue = [

@@ -1,0 +1,124 @@
+import Basics
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Logging
+import Threads
+
+/// The file with what outlives the rooms of a server without a cluster: a server that is killed knows the hosts of its
+/// rooms when it is started again. It has digests of keys, and no key.
+///
+/// A change is on the disk within half a second: written on a queue of its own into a new file, which then takes the
+/// place of the old one.
+final class RoomsFile: Sendable {
+    /// How often the file is written at most.
+    static let period = Duration.milliseconds(500)
+    /// The most bytes that are read: 4096 rooms of 16 keys have 5 MB.
+    private static let maxBytes = 64 << 20
+
+    struct Entry: Codable, Sendable {
+        var room: String
+        var hosts: RoomState.HostKeys?
+        var links: [RoomState.Link]?
+        /// Until when the keys of the hosts are good; nil: the room was open.
+        var until: Date?
+
+        init(room: String, _ kept: KeptRoom, until: Date?) {
+            self.room = room
+            hosts = RoomState.HostKeys(kept.hosts)
+            links = kept.links.isEmpty ? nil : kept.links.all.map { RoomState.Link($0) }
+            self.until = until
+        }
+
+        var kept: KeptRoom { KeptRoom(hosts: Hosts(hosts), links: GuestLinks(links ?? [])) }
+    }
+
+    private struct Contents: Codable {
+        var version = 1
+        var rooms: [Entry]
+    }
+
+    private struct State {
+        var isChanged = false
+        var isWriting = false
+        var hasFailed = false
+        var written = Instant.distantPast
+    }
+
+    private let path: String
+    private let queue = DispatchQueue(label: "rooms file", qos: .utility)
+    private let state = Guarded(State())
+    private let logger: Logger
+
+    init(_ path: String, logger: Logger) {
+        self.path = path
+        self.logger = logger
+    }
+
+    /// Reads what an earlier run has left; nothing where there is no file, or none that can be read.
+    func read() -> [Entry] {
+        guard access(path, F_OK) == 0 || errno != ENOENT else { return [] }
+        guard let data = FileManager.default.contents(atPath: path), data.count <= Self.maxBytes,
+            let contents = try? JSONDecoder().decode(Contents.self, from: data)
+        else {
+            logger.warning(
+                "the hosts of earlier rooms cannot be read, and have to be named anew", metadata: ["file": "\(path)"])
+            return []
+        }
+        return contents.rooms
+    }
+
+    /// Notes that the file is to be written. Does not wait; called with a room's lock held.
+    func changed() { state.withLock { $0.isChanged = true } }
+
+    /// Whether it is time to write: the caller then collects the entries, and calls `write`.
+    func isDue(at now: Instant) -> Bool {
+        state.withLock { state in
+            guard state.isChanged, !state.isWriting, now - state.written >= Self.period else { return false }
+            (state.isChanged, state.isWriting, state.written) = (false, true, now)
+            return true
+        }
+    }
+
+    func write(_ entries: [Entry]) {
+        queue.async { [self] in
+            let fault = store(entries)
+            let isNew = state.withLock { state in
+                defer { (state.isWriting, state.hasFailed) = (false, fault != nil) }
+                return fault != nil && !state.hasFailed
+            }
+            if isNew, let fault {
+                logger.warning(
+                    "the hosts of rooms are not stored, and have to be named anew after a restart",
+                    metadata: ["file": "\(path)", "reason": "\(fault)"])
+            }
+        }
+    }
+
+    /// Waits until what was passed to `write` is on the disk.
+    func flush() { queue.sync {} }
+
+    /// Returns why it could not be done.
+    private func store(_ entries: [Entry]) -> String? {
+        do {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let data = try JSONEncoder().encode(Contents(rooms: entries))
+            let temporary = path + ".new"
+            unlink(temporary)
+            let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard file >= 0 else { return String(cString: strerror(errno)) }
+            defer { close(file) }
+            var rest = data[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+                guard count > 0 else { return String(cString: strerror(errno)) }
+                rest = rest.dropFirst(count)
+            }
+            return rename(temporary, path) == 0 ? nil : String(cString: strerror(errno))
+        } catch {
+            return "\(error)"
+        }
+    }
+}
