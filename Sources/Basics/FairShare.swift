@@ -15,7 +15,8 @@ public enum ShareStanding: Hashable, Sendable {
 /// stops to. Places that are left go to who comes first. When none is left, the newcomer displaces the oldest idle
 /// holder of the address that has most idle ones. A holder that is not idle is never displaced, nor one of an address
 /// that has no more than the newcomer's would have then: an address can displace only holders of a larger one, or its
-/// own.
+/// own. Where that leaves nobody, the newcomer displaces the holder that was abandoned first, whosever it is: otherwise
+/// visitors who left, each with a place that nobody needs any more, would keep all others out.
 ///
 /// "Address" is an IPv4 address or an IPv6 /48, and within that its /56 and its /64 (`IPAddress.sharePrefixes`): most
 /// providers give one customer that many /64. A place whose time ran out unused counts as held for another minute
@@ -25,8 +26,8 @@ public enum ShareStanding: Hashable, Sendable {
 /// quarter of that for administrators alone.
 ///
 /// A claim with a place left, and every other operation, takes the same time for any number of holders (amortized). A
-/// claim that displaces or is refused looks at each /48 with idle holders once: at most `total` look-ups in a hash
-/// table. The memory is bounded by `total` holders and `mostLapses` addresses.
+/// claim that displaces or is refused looks at each /48 with idle holders and at each abandoned holder once: at most
+/// twice `total` look-ups in a hash table. The memory is bounded by `total` holders and `mostLapses` addresses.
 public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     /// Why a claim is refused.
     public typealias Refusal = AddressTally.Refusal
@@ -69,6 +70,9 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     public private(set) var refused: [Refusal: Int] = [:]
     private var entries: [Holder: Entry] = [:]
     private var shares = PrefixShares<Holder>()
+    /// The idle holders whose clients have left, and the steps at which they did.
+    private var abandoned: [Holder: UInt64] = [:]
+    private var lastStep: UInt64 = 0
     /// Oldest first; those before `firstLapse` are over.
     private var lapses: [Lapse] = []
     private var firstLapse = 0
@@ -135,6 +139,7 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     public mutating func use(_ holder: Holder) {
         guard let entry = entries[holder], entry.isIdle else { return }
         entries[holder]?.isIdle = false
+        abandoned[holder] = nil
         shares.use(entry.path, holder)
     }
 
@@ -145,12 +150,24 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
         shares.rest(entry.path, holder)
     }
 
+    /// Notes that nobody is left who could use the place, from now on.
+    public mutating func abandon(_ holder: Holder) {
+        rest(holder)
+        guard entries[holder]?.isIdle == true, abandoned[holder] == nil else { return }
+        lastStep += 1
+        abandoned[holder] = lastStep
+    }
+
+    /// Notes that somebody has come who will use an abandoned place: it is idle as before.
+    public mutating func revive(_ holder: Holder) { abandoned[holder] = nil }
+
     /// Gives the place back. Without a place nothing happens, so that who was displaced may end in its usual way.
     ///
     /// - Parameter unused: the client never used the place and let its time run out; see `lapseMemory`.
     public mutating func release(_ holder: Holder, unused: Bool = false, at now: Instant) {
         guard let entry = entries.removeValue(forKey: holder) else { return }
         if entry.isIdle { shares.use(entry.path, holder) }
+        abandoned[holder] = nil
         if unused {
             if lapses.count - firstLapse >= mostLapses { forgetFirstLapse() }
             shares.lapse(entry.path)
@@ -165,7 +182,9 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
             return .displaced(own)
         }
         if count < total - closed(to: path, standing) { return .taken }
-        let victim = shares.victim(for: path, isBound: standing != .administrator, replacesOwn: replacesOwn)
+        let victim =
+            shares.victim(for: path, isBound: standing != .administrator, replacesOwn: replacesOwn)
+            ?? abandoned.min { $0.value < $1.value }?.key
         return victim.map { .displaced($0) } ?? .refused(.total)
     }
 

@@ -144,6 +144,36 @@ struct FairShareTests {
         #expect(share.claim(21, from: .v4(21), at: later) == .refused(.total))
     }
 
+    @Test("Where nobody may be displaced, the holder that was abandoned first gives way, whosever it is")
+    func abandoned() {
+        var share = FairShare<Int>(total: 10)
+        for holder in 0..<10 { #expect(share.claim(holder, from: .v4(UInt32(holder)), at: start) == .taken) }
+        share.use(4)
+        for holder in [7, 4, 2] { share.abandon(holder) }
+        share.abandon(7)
+        #expect(share.claim(20, from: .v4(20), at: start) == .displaced(7))
+        share.revive(4)
+        #expect(share.claim(21, from: .v4(21), at: start) == .displaced(2), "somebody has come to 4 again")
+        share.abandon(4)
+        share.use(4)
+        #expect(share.claim(22, from: .v4(22), at: start) == .refused(.total))
+        share.abandon(4)
+        share.release(4, at: start)
+        share.add(4, from: .v4(4))
+        #expect(share.claim(22, from: .v4(22), at: start) == .refused(.total), "a new place is not the abandoned one")
+    }
+
+    @Test("An abandoned holder of a larger address goes first, and an administrator's is never abandoned")
+    func abandonedOfLarger() {
+        var share = full()
+        share.abandon(9)
+        #expect(share.claim(20, from: .v4(3), at: start) == .displaced(0))
+        var boards = FairShare<Int>(total: 2)
+        for holder in 0..<2 { _ = boards.claim(holder, from: large, as: .administrator, at: start) }
+        boards.abandon(0)
+        #expect(boards.claim(20, from: .v4(3), at: start) == .refused(.total))
+    }
+
     @Test("To claim twice, to release twice, and to change who has no place changes nothing")
     func idempotent() {
         var share = full()

@@ -90,6 +90,9 @@ struct Capacity: Sendable {
 
     mutating func useRoom(_ id: String) { rooms.use(id) }
     mutating func restRoom(_ id: String) { rooms.rest(id) }
+    /// Nobody has a seat of the room any more: it gives way to whoever needs its place.
+    mutating func abandonRoom(_ id: String) { rooms.abandon(id) }
+    mutating func reviveRoom(_ id: String) { rooms.revive(id) }
     mutating func use(_ place: SeatPlace) { seats.use(place) }
     mutating func rest(_ place: SeatPlace) { seats.rest(place) }
 

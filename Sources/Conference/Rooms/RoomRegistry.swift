@@ -13,6 +13,8 @@ final class RoomRegistry: Sendable {
         var seats: [String: Seat] = [:]
         /// How many seats of a room are used; a room without any may be displaced.
         var usedSeats: [String: Int] = [:]
+        /// How many seats a room has; one that has lost its last is abandoned.
+        var seatsOfRooms: [String: Int] = [:]
         /// The peers of screens, by their participants.
         var screens: [String: String] = [:]
         var capacity: Capacity
@@ -34,7 +36,20 @@ final class RoomRegistry: Sendable {
             guard let seat = seats.removeValue(forKey: id) else { return }
             if let owner = seat.screenOf, screens[owner] == id { screens[owner] = nil }
             capacity.release(seat.place, unused: unused && !seat.wasUsed, at: now)
+            count(seat, -1)
             seat.life.end()
+        }
+
+        mutating func add(_ seat: Seat, _ id: String) {
+            seats[id] = seat
+            if let owner = seat.screenOf { screens[owner] = id }
+            count(seat, 1)
+        }
+
+        private mutating func count(_ seat: Seat, _ change: Int) {
+            let left = (seatsOfRooms[seat.room] ?? 0) + change
+            seatsOfRooms[seat.room] = left > 0 ? left : nil
+            if left > 0 { capacity.reviveRoom(seat.room) } else { capacity.abandonRoom(seat.room) }
         }
 
         mutating func setUsed(_ id: String, _ isUsed: Bool) {
@@ -120,6 +135,7 @@ final class RoomRegistry: Sendable {
             for id in seats { state.removeSeat(id, at: now) }
             state.rooms[room.id] = nil
             state.usedSeats[room.id] = nil
+            state.seatsOfRooms[room.id] = nil
             state.capacity.releaseRoom(room.id, at: now)
             state.kept.keep(kept, of: room.id, for: room.client.address, at: now)
         }
@@ -228,8 +244,7 @@ final class RoomRegistry: Sendable {
     /// - Parameter isUsed: whether it is from the start; otherwise it may be displaced until it has media.
     func add(_ seat: Seat, _ id: String, isUsed: Bool = false) {
         state.withLock { state in
-            state.seats[id] = seat
-            if let owner = seat.screenOf { state.screens[owner] = id }
+            state.add(seat, id)
             if isUsed { state.setUsed(id, true) } else { state.capacity.rest(seat.place) }
         }
     }

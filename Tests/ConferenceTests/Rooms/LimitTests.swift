@@ -87,6 +87,27 @@ struct LimitTests {
         }
     }
 
+    @Test("visitors who have left a room each keep nobody out; who comes back to one has it again")
+    func abandonedRooms() async throws {
+        try await withConference({ $0.limits.rooms = 10 }) { conference in
+            for number in 0..<9 {
+                try join(conference, "left\(number)", address: UInt32(1 + number)).leave()
+            }
+            let back = try join(conference, "left0", address: 1)
+            let one = try join(conference, "one", address: 20)
+            conference.registry.setUsed(one.id, true)
+            #expect(current(conference, "rooms") == 10)
+            for number in 0..<20 {
+                let visitor = try join(conference, "friend\(number)", address: UInt32(30 + number))
+                conference.registry.setUsed(visitor.id, true)
+                visitor.leave()
+            }
+            #expect(await eventually { conference.room("left1") == nil && conference.room("friend11") == nil })
+            #expect(conference.room("left0") != nil && back.info != nil && conference.room("one") != nil)
+            #expect(conference.room("friend19") != nil && current(conference, "rooms") == 10)
+        }
+    }
+
     @Test("where all seats are taken, a newcomer's ends the oldest one without media of the address that has most")
     func displacedSeats() async throws {
         try await withConference({ $0.limits.seats = 10 }) { conference in
