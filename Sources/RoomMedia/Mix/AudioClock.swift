@@ -15,11 +15,15 @@ package final class AudioClock: Sendable {
         fileprivate(set) var all: [String: AudioRoom] = [:]
         /// The time of the next tick.
         fileprivate var next: Instant
+        fileprivate let silence = SilencePackets()
 
         /// The first tick is the first whole multiple of the period after `now`.
         package init(at now: Instant) { next = Instant(ticks: now.ticks(at: 50) + 1, at: 50) }
 
-        func add(_ id: String, _ room: AudioRoom) { all[id] = room }
+        func add(_ id: String, _ room: AudioRoom) {
+            all[id] = room
+            room.silence = silence
+        }
         func remove(_ id: String) { all[id] = nil }
     }
 
@@ -87,6 +91,7 @@ package final class AudioClock: Sendable {
         var deliveries: [AudioDelivery] = []
         meter.measure {
             for room in rooms.all.values { room.tick(tick, into: &deliveries) }
+            rooms.silence.grow()
         }
         if !deliveries.isEmpty { deliver(deliveries) }
     }

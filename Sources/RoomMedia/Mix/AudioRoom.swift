@@ -94,8 +94,15 @@ final class AudioRoom {
     /// audio.
     private var previous = TickAudio()
     private var previousPair = TickAudio()
-    /// The encoders that have announced the beginning of silence (DTX).
+    /// The mixes that have announced the beginning of silence (DTX).
     private var silent: Set<EncoderKey> = []
+    /// The packets of silence that each mix has had in a row.
+    private var quietPackets: [EncoderKey: Int] = [:]
+    /// After so many packets of silence an encoder says nothing more of what was before.
+    private static let fadingPackets = 10
+    private static let silentLevel = LevelMeter.headerValue(LevelMeter.silence)
+    /// Shared with the thread's other rooms.
+    var silence = SilencePackets()
     private var sampleBuffers: [String: [Float]] = [:]
     /// Participants who left since the last tick: one more tick of their audio fades out.
     private var leaving: [String: AudioIntake] = [:]
@@ -279,29 +286,53 @@ final class AudioRoom {
 
     private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
         let nothing = Packet(payload: [], level: 127)
-        let isRunning = lastUse[key].map { now - $0 < AudioClock.period * 1.5 } ?? false
+        guard let audio = gather(key) else { return nothing }
+        let sinceLast = lastUse[key].map { now - $0 }
+        let isRunning = sinceLast.map { $0 < AudioClock.period * (Double(key.ticksPerPacket) + 0.5) } ?? false
+        let level = LevelMeter.headerValue(of: audio)
+        quietPackets[key] = level == Self.silentLevel ? (quietPackets[key] ?? 0) + 1 : nil
+        let earlier = key.ticksPerPacket > 1 ? previousPair : previous
+        if let packet = packetOfSilence(key, isRunning: isRunning, after: earlier) {
+            return suppressed(key, packet) ? nothing : Packet(payload: packet, level: level)
+        }
         lastUse[key] = now
         do {
             let encoder = try encoders[key] ?? key.coding.makeEncoder()
             encoders[key] = encoder
             if !isRunning {
-                let earlier = key.ticksPerPacket > 1 ? previousPair : previous
                 try encoder.restart(after: earlier.audio(without: key.without))
                 silent.remove(key)
             }
-            guard let audio = gather(key) else { return nothing }
             let packet = try encoder.encode(audio)
-            // DTX: the first empty packet says that silence begins, the others need not be sent (RFC 7587 §3.1.3).
-            let isSilence = key.coding.usesDTX && packet.count <= 2
-            let wasSilent = silent.contains(key)
-            if isSilence { silent.insert(key) } else { silent.remove(key) }
-            if isSilence && wasSilent { return nothing }
-            return Packet(
-                payload: packet, level: LevelMeter.headerValue(of: audio))
+            return suppressed(key, packet) ? nothing : Packet(payload: packet, level: level)
         } catch {
             encoders[key] = nil
             return nothing
         }
+    }
+
+    /// The next packet of a mix that has been silent for so long that its encoder is not needed, or that had none and
+    /// begins with silence after silence.
+    private func packetOfSilence(_ key: EncoderKey, isRunning: Bool, after earlier: TickAudio) -> [UInt8]? {
+        guard let quiet = quietPackets[key] else { return nil }
+        if isRunning {
+            guard quiet > Self.fadingPackets else { return nil }
+        } else if quiet == 1 {
+            guard LevelMeter.headerValue(of: earlier.audio(without: key.without)) == Self.silentLevel else {
+                return nil
+            }
+            silent.remove(key)
+        }
+        return silence.packet(key.coding, quiet)
+    }
+
+    /// Whether a packet need not be sent: with DTX the first empty one says that silence begins (RFC 7587 §3.1.3).
+    private func suppressed(_ key: EncoderKey, _ packet: [UInt8]) -> Bool {
+        guard key.coding.usesDTX, packet.count <= 2 else {
+            silent.remove(key)
+            return false
+        }
+        return !silent.insert(key).inserted
     }
 
     /// The samples of a packet; nil while only its first half is there.
@@ -325,5 +356,12 @@ final class AudioRoom {
             encoders[key] = nil
             silent.remove(key)
         }
+        for key in quietPackets.keys where codings[key.coding] == nil || key.without.map({ seats[$0] == nil }) == true {
+            quietPackets[key] = nil
+            silent.remove(key)
+        }
     }
+
+    /// The encoders that the room has, or had within the last ten seconds.
+    var encoderCount: Int { encoders.count }
 }
