@@ -65,8 +65,17 @@ extension RouteTable {
             tag: "server", summary: "This description", answers: [.json("OpenAPI 3.1.", ["type": "object"])])
         let path = "/api/openapi.json"
         let stub = Route(.get, path, .everyone, description) { _ in Response(status: .ok) }
-        // Encoded once: it is the largest answer of all, and open to everybody.
-        let document = ByteBuffer(bytes: OpenAPI.document(routes + [stub], version: version).bytes)
-        add(Route(.get, path, .everyone, description) { _ in .json(document) })
+        // Encoded once, when it is first asked for: it is the largest answer of all, and open to everybody.
+        let document = Guarded<ByteBuffer?>(nil)
+        let all = routes + [stub]
+        add(
+            Route(.get, path, .everyone, description) { _ in
+                .json(
+                    document.withLock { made in
+                        let answer = made ?? ByteBuffer(bytes: OpenAPI.document(all, version: version).bytes)
+                        made = answer
+                        return answer
+                    })
+            })
     }
 }

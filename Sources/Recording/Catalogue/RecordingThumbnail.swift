@@ -41,12 +41,18 @@ package enum RecordingThumbnail {
 
     private static func picture(of path: String) throws(CodecError) -> Picture {
         let reader = try MediaFileReader(path: path, decode: true)
-        if let length = reader.duration { try? reader.seek(to: length / part) }
+        let time = reader.duration.map { $0 / part } ?? .zero
+        // This leads to the keyframe before.
+        try? reader.seek(to: time)
+        var found: Picture?
         for _ in 0..<mostFrames {
             guard let sample = try reader.next() else { break }
-            if case .picture(let picture, _) = sample { return scaled(picture) }
+            guard case .picture(let picture, let timestamp) = sample else { continue }
+            found = picture
+            if timestamp >= Int64(time.inSeconds * 90_000) { break }
         }
-        throw .unsupportedInput("a file without a picture")
+        guard let found else { throw .unsupportedInput("a file without a picture") }
+        return scaled(found)
     }
 
     private static func scaled(_ picture: Picture) -> Picture {

@@ -212,7 +212,8 @@ final class TrackFiles {
     private static func write(_ packet: AudioPacket, _ writer: TrackWriter) throws(RecordingError) {
         try writer.write(
             packet.data, time: Int64((Double(packet.position) / 48).rounded()),
-            duration: Int64(packet.sampleCount / 48), isKeyframe: true)
+            duration: Int64(packet.sampleCount / 48),
+            padding: max(0, OpusEncoder.frameSize - packet.sampleCount), isKeyframe: true)
     }
 
     private func endAudio(_ id: String) throws(RecordingError) {

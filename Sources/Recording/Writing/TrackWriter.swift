@@ -140,15 +140,27 @@ final class TrackWriter {
     /// Writes a packet.
     ///
     /// - Parameters:
-    ///   - time: in ms from the media's start, negative for what primes the decoder; one that does not increase is moved behind the packet before.
-    ///   - duration: in ms.
-    func write(_ data: [UInt8], time: Int64, duration: Int64, isKeyframe: Bool) throws(RecordingError) {
+    ///   - time: in ms from the media's start, negative for what primes the decoder; one that does not increase is moved
+    ///     behind the packet before.
+    ///   - duration: in ms, without the padding.
+    ///   - padding: samples at 48 kHz that fill up the last packet and are not played (`DiscardPadding`, RFC 9559
+    ///     §5.1.3.5.7).
+    func write(
+        _ data: [UInt8], time: Int64, duration: Int64, padding: Int = 0, isKeyframe: Bool
+    ) throws(RecordingError) {
         guard let count = Int32(exactly: data.count), av_new_packet(packet, count) >= 0 else {
             throw .codec("out of memory")
         }
         defer { av_packet_unref(packet) }
         data.withUnsafeBufferPointer { source in
             if let base = source.baseAddress { packet.pointee.data.update(from: base, count: source.count) }
+        }
+        if padding > 0, let side = av_packet_new_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, 10) {
+            // Samples to leave out at the beginning and at the end, little-endian, and two reasons.
+            let ends = [UInt32(0), UInt32(padding)].flatMap { count in
+                (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * UInt32($0))) }
+            }
+            for (index, byte) in (ends + [0, 0]).enumerated() { side[index] = byte }
         }
         let time = max(time + shift, last == .min ? time + shift : last + 1)
         if time - clusterStart >= Self.clusterLength { try endCluster(at: time) }

@@ -53,7 +53,7 @@ import Testing
         store.comeUp()
         #expect(await eventually { host.layouts == ["new": json, "same": json] })
         // The values are read once, or twice where the registration and the first listing come together.
-        #expect(store.read.count { $0 == "same" } <= 2 && store.read.count { $0 == "new" } == 1)
+        #expect(store.read.count { $0 == "same" } <= 2 && (1...2).contains(store.read.count { $0 == "new" }))
         await node.stop()
     }
 
