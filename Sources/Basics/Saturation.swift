@@ -2,7 +2,9 @@
 extension FixedWidthInteger {
     /// `value` rounded towards zero and clamped to the type; 0 for NaN.
     @inlinable public init(saturating value: Double) {
-        if let exact = Self(exactly: value.rounded(.towardZero)) {
+        if abs(value) < 0x1p62 {
+            self = Self(clamping: Int64(value))
+        } else if let exact = Self(exactly: value.rounded(.towardZero)) {
             self = exact
         } else {
             self = value.isNaN ? 0 : value > 0 ? .max : .min

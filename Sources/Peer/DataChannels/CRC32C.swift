@@ -7,9 +7,13 @@ enum CRC32C {
     /// The checksum with the four bytes at `zeroed`, the SCTP header's own checksum field, taken as zero.
     static func checksum(_ bytes: [UInt8], zeroed: Range<Int> = 8..<12) -> UInt32 {
         var crc: UInt32 = ~0
-        for (index, byte) in bytes.enumerated() {
-            let value = zeroed.contains(index) ? 0 : byte
-            crc = table[Int((crc ^ UInt32(value)) & 0xFF)] ^ crc >> 8
+        table.withUnsafeBufferPointer { table in
+            bytes.withUnsafeBufferPointer { bytes in
+                for index in 0..<bytes.count {
+                    let value = zeroed.contains(index) ? 0 : bytes[index]
+                    crc = table[Int((crc ^ UInt32(value)) & 0xFF)] ^ crc >> 8
+                }
+            }
         }
         return ~crc
     }
