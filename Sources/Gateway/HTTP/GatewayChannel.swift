@@ -99,6 +99,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
             }
             let encoder = HTTPResponseEncoder()
             let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
+            let fault = ParserFaultHandler()
             let filter = UpgradeFilter(admission)
             // A trusted proxy and a node send the requests of many clients, and limit them themselves.
             let isProxy =
@@ -110,7 +111,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                 isProxy ? .zero : limits.turn(address, at: MonotonicClock.now())
             }
             let upgrade = NIOTypedHTTPServerUpgradeHandler<Spoken>(
-                httpEncoder: encoder, extraHTTPHandlers: [decoder, watch, filter],
+                httpEncoder: encoder, extraHTTPHandlers: [decoder, fault, watch, filter],
                 upgradeConfiguration: .init(
                     upgraders: [upgrader],
                     notUpgradingCompletionHandler: { channel in
@@ -127,7 +128,7 @@ struct GatewayChannel: ServerChildChannel, HTTPChannelHandler {
                         }
                     }))
             try channel.pipeline.syncOperations.addHandlers(
-                [encoder, decoder, watch, filter, upgrade] as [any ChannelHandler])
+                [encoder, decoder, fault, watch, filter, upgrade] as [any ChannelHandler])
             // In front of TLS, which is there already.
             try channel.pipeline.syncOperations.addHandler(connection, position: .first)
             return Value(channel: channel, result: upgrade.upgradeResultFuture)
