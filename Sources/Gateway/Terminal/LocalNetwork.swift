@@ -37,17 +37,15 @@ enum LocalNetwork {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // 192.0.2.1, of no machine (RFC 5737), and the port of discarded data.
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(9).bigEndian
-        address.sin_addr.s_addr = UInt32(0xC000_0201).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                connect(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
-            }
+        // A `sockaddr_in` as Linux has it, byte by byte: in a release build its members belong to a module of NIO, which
+        // cannot be imported. 192.0.2.1 is of no machine (RFC 5737), and 9 the port of discarded data.
+        var address: [UInt8] = [0, 0, 0, 9, 192, 0, 2, 1] + [UInt8](repeating: 0, count: 8)
+        let isConnected = address.withUnsafeMutableBytes { bytes in
+            bytes.storeBytes(of: sa_family_t(AF_INET), as: sa_family_t.self)
+            guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+            var size = socklen_t(bytes.count)
+            return connect(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
         }
-        return isConnected ? .v4(UInt32(bigEndian: address.sin_addr.s_addr)) : nil
+        return isConnected ? .v4(address[4..<8].reduce(0) { $0 << 8 | UInt32($1) }) : nil
     }
 }
