@@ -230,8 +230,10 @@ struct CallSession {
 
     /// Picture and audio come by this leg.
     mutating func flowing(leg: Int, _ gaps: Changeover.Gaps?, at now: Instant) -> [Action] {
+        // What came by both legs at once has no gap.
         let words = gaps.map {
-            "picture gap \(Int($0.picture.inMilliseconds)) ms, sound gap \(Int($0.sound.inMilliseconds)) ms"
+            let (picture, sound) = (max(0, $0.picture.inMilliseconds), max(0, $0.sound.inMilliseconds))
+            return "picture gap \(Int(picture)) ms, sound gap \(Int(sound)) ms"
         }
         if let next, leg == next.leg {
             let actions = leaveOld()

@@ -402,7 +402,9 @@ export class Call extends EventTarget {
     change();
     // A moderator has lowered it.
     if (hadHand && this.me && !this.me.hand && this.sending.hand) this.sending.toggleHand();
-    const { joined, left } = this.people.since(before);
+    const { joined, left: gone } = this.people.since(before);
+    // Who is at the other server of a move already has not left.
+    const left = gone.filter(({ id }) => !this.successor?.people.find(id));
     if (!isQuiet && (joined.length || left.length)) this.emit('joins', { joined, left });
     this.choice.arrived(this.signalling, id => Boolean(this.people.find(id))).forEach(message => this.signalling.send(message));
     this.emit('people');

@@ -315,7 +315,7 @@ def test_the_quota_holds_over_a_restart_and_a_folder_that_cannot_be_is_said(tmp_
         return json.loads(body)
 
     with Server(tmp_path, config) as server:
-        assert not (tmp_path / "store").exists()
+        assert not (tmp_path / "store" / "pictures").exists()
         urls = [asyncio.run(send(server, jpeg))["url"] for jpeg in jpegs[:2]]
     (tmp_path / "store" / "pictures" / "mine.txt").write_text("of the operator")
     with Server(tmp_path, config) as server:

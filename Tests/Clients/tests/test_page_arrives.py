@@ -91,7 +91,7 @@ async def loaded_again(front):
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("missing", [r"/start\.", r"/chunk\.", r"/style\.", r"/words\."])
+@pytest.mark.parametrize("missing", [r"/chunk\.", r"/style\.", r"/words\."])
 def test_a_page_whose_files_are_of_another_version_is_loaded_again(server, tmp_path, missing):
     async def run():
         async with OtherVersion(server, (missing, 2)) as front:
@@ -129,7 +129,7 @@ def test_a_call_whose_script_is_of_another_version_begins_after_the_page_was_loa
 
 def test_a_page_whose_files_stay_missing_stops_loading_itself(server, tmp_path):
     async def run():
-        async with OtherVersion(server, (r"/start\.", 1000)) as front:
+        async with OtherVersion(server, (r"/chunk\.", 1000)) as front:
             page = await Page().open(f"http://127.0.0.1:{front.port}/r/mixed", 1280, 800, False, tmp_path)
             try:
                 # 0.5 s, 1, 2, 4 and 8 s.

@@ -105,10 +105,12 @@ def test_who_presents_and_who_changed_the_picture_is_said(server, tmp_path):
             await phone.wait_for(f"({badge}) === ''")
             # A picture for oneself is nobody's affair, one for everyone is everybody's.
             await desk.wait_for(f"!{SHOWN}", 15)
-            await phone.click("#open-layout")
-            await phone.wait_for("document.querySelector('#layouts [data-layout=single]') !== null")
-            await phone.click("#layouts [data-layout=single]")
-            await phone.wait_for("probe.last('layout')?.scope === 'me'")
+
+            async def choose():
+                await phone.click("#open-layout")
+                await phone.wait_for("document.querySelector('#layouts [data-layout=single]') !== null")
+                await phone.click("#layouts [data-layout=single]")
+            await phone.insist("probe.last('layout')?.scope === 'me'", choose)
             await phone.click("#open-layout")
             await phone.wait_for("document.querySelector('[name=scope][value=me]').checked && document.querySelector('#layouts [data-layout=speaker]') !== null")
             await phone.click("[name=scope][value=room]")

@@ -346,6 +346,8 @@ def test_a_guest_s_token_leaves_the_address_bar(tmp_path):
             try:
                 await page.wait_for("document.getElementById('call')?.hidden === false")
                 assert "token" not in await page.evaluate("location.href")
+                await page.evaluate("(document.getElementById('open-invite').click(), 0)")
+                await page.wait_for("document.getElementById('link')?.value.includes('/r/kitchen')")
                 assert "token" not in await page.evaluate("document.getElementById('link').value")
                 # A reload in the same tab joins again.
                 await page.call("Page.reload")
