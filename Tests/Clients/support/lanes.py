@@ -7,7 +7,7 @@ A lane takes a test at a time, or all tests of a module that share a fixture of 
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
 - `alone`: nothing else runs. These come first.
-- Otherwise the longest that is left and fits: the cores of all that run stay below 0.6 of the machine's (`CLIENT_CORES`), since what keeps one
+- Otherwise the longest that is left and fits: the cores of all that run stay below 0.7 of the machine's (`CLIENT_CORES`), since what keeps one
   core busy on average needs more than that now and then, and what was measured beside others had less than it needs.
 - What no run has measured counts by its mark, as most tests of that mark measure: a `patient` test waits more than it works. On a machine of two
   cores two of them fit, or a first run there would take twice as long as the next.
@@ -143,7 +143,7 @@ def pytest_runtestloop(session):
     if not folder or session.config.option.collectonly or session.testsfailed:
         return None
     agreement, all_shares = Agreement(folder), shares(session.items)
-    cores = float(os.environ.get("CLIENT_CORES", 0.6 * (os.cpu_count() or 1)))
+    cores = float(os.environ.get("CLIENT_CORES", 0.7 * (os.cpu_count() or 1)))
     while (name := agreement.next(all_shares, cores)) != "":
         if name is None:
             time.sleep(0.2)
