@@ -93,7 +93,9 @@ def test_a_disk_that_stands_still_holds_up_neither_call_nor_joins(tmp_path):
             time.sleep(0.1)
 
 
+# Alone: aiortc takes what its own process reads late for a thin line, and its estimate needs longer to climb than the test has.
 @call
+@pytest.mark.alone
 def test_a_server_that_was_stopped_for_three_seconds_goes_on_as_if_it_had_slept(tmp_path):
     with Server(tmp_path / "server") as server:
         async def run():
