@@ -403,8 +403,8 @@ export class Call extends EventTarget {
     // A moderator has lowered it.
     if (hadHand && this.me && !this.me.hand && this.sending.hand) this.sending.toggleHand();
     const { joined, left: gone } = this.people.since(before);
-    // Who is at the other server of a move already has not left.
-    const left = gone.filter(({ id }) => !this.successor?.people.find(id));
+    // During a move to another server people are gone here because they are there already.
+    const left = this.successor ? [] : gone;
     if (!isQuiet && (joined.length || left.length)) this.emit('joins', { joined, left });
     this.choice.arrived(this.signalling, id => Boolean(this.people.find(id))).forEach(message => this.signalling.send(message));
     this.emit('people');
