@@ -94,7 +94,7 @@ enum ShareAttacks {
     }
 
     /// From the time at which the strangers have filled the total, friends come one after the other, each from an
-    /// address and to a room of its own, connect, and stay for a moment.
+    /// address and to a room of its own, connect, stay for a moment, and leave.
     private static func friends(_ context: AttackContext) {
         let left = context.end - MonotonicClock.now()
         context.rest(left * 0.4)
@@ -111,6 +111,8 @@ enum ShareAttacks {
                         let friend = try context.enter("friend-\(number)", as: number)
                         failure = nil
                         withExtendedLifetime(friend) { context.rest(.milliseconds(100)) }
+                        // As every client does; the place of one that vanishes stays taken until its consent expires.
+                        try? friend.wire.send(["type": "leave"])
                     } catch {
                         failure = "\(error)"
                     }
