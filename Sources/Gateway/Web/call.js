@@ -1,6 +1,7 @@
 // One call: joins a room, keeps what the server tells of it, and sends what the user wants. It knows no page: who embeds a
 // call shows what the events tell. `CallSession` decides about sockets and connections; this has them.
 
+import { BreakoutState } from './breakout-state.js';
 import { CallSession } from './call-session.js';
 import { Channel } from './channel.js';
 import { Connection } from './connection.js';
@@ -17,7 +18,7 @@ const LINE_EVERY = 1000;
 /// - the way in and out: `place` (where the user is now: joining, waiting, call, refused or ended), before all others; `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
+/// - the room: `people`, `breakout` (BreakoutState's news), `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
@@ -36,6 +37,7 @@ export class Call extends EventTarget {
     this.room = request.room;
     this.isTold = isTold;
     this.people = new People();
+    this.breakout = new BreakoutState();
     /// The picture and the sound of the call, the same object for the whole call.
     this.stream = new MediaStream();
     this.choice = new PictureChoice();
@@ -135,6 +137,7 @@ export class Call extends EventTarget {
       },
       streaming: message => this.streamingChanged(message.streaming),
       chat: message => this.emit('chat', message),
+      breakout: message => this.breakoutChanged(message),
       line: message => { if (this.line) this.line.server = message; },
       room: ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); },
       waiting: ({ people }) => { this.waiting = people; this.emit('waitingPeople'); },
@@ -251,6 +254,7 @@ export class Call extends EventTarget {
     // The role may have changed while the socket was away.
     if (this.connection && this.isViewer !== this.sending.state.isAudience) this.sending.sit(this.isViewer);
     this.preRoll = message.preRoll ?? 0;
+    this.breakoutChanged(message.breakout);
     this.recordingChanged(message.recording, message.recordings);
     this.streamingChanged(message.streaming);
   }
@@ -429,6 +433,8 @@ export class Call extends EventTarget {
     this.emit('recording');
   }
 
+  breakoutChanged(message) { this.emit('breakout', this.breakout.take(message, Date.now())); }
+
   streamingChanged(isStreamed) {
     this.streaming = Boolean(isStreamed);
     this.emit('streaming');
@@ -477,8 +483,11 @@ export class Call extends EventTarget {
     this.tell({ type: 'state', audio, video, hand }, { only, isLasting: false });
   }
 
-  /// Sends a message to everyone, or to one participant.
-  chat(text, to) { this.send({ type: 'chat', text, ...(to ? { to } : {}) }); }
+  /// Sends a message to everyone of the user's group, to one participant, or, of moderators, to all groups.
+  chat(text, to, all = false) { this.send({ type: 'chat', text, ...(to ? { to } : {}), ...(all ? { all } : {}) }); }
+
+  /// `action` of the message `breakout`, with its fields.
+  breakOut(action, fields = {}) { this.send({ type: 'breakout', action, ...fields }); }
 
   /// `data`: full; less: a small picture both ways; audio: no picture from the server, and the camera off.
   async saveData(data) {
@@ -494,8 +503,8 @@ export class Call extends EventTarget {
     return this.sending.release(sends);
   }
 
-  /// `action`: start, pause, resume or stop.
-  record(action) { this.send({ type: 'record', action }); }
+  /// `action`: start, pause, resume or stop. `which`: a recording's {id}, or the {group} to record.
+  record(action, which = {}) { this.send({ type: 'record', action, ...which }); }
   /// Whether this user wants to be in recordings and streams; a new seat begins with it too.
   beRecorded(on) {
     this.request.recorded = on;

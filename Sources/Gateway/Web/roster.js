@@ -19,22 +19,24 @@ const rows = new Map();
 export function showPeople(call) {
   const { people, id: ownId } = call;
   $('people-count').textContent = people.list.length + people.viewers;
-  const hands = people.list.filter(({ hand }) => hand).length;
-  const shown = people.ordered.map((person, index) => {
+  // Who is in a group sees those of the group; moderators see where everybody is.
+  const isShown = person => call.isModerator || call.breakout.isNear(person);
+  const ordered = people.ordered.filter(isShown), hands = ordered.filter(({ hand }) => hand).length;
+  const shown = ordered.map((person, index) => {
     const place = person.hand && hands > 1 ? index + 1 : null;
     const { speaking, ...lasting } = person;
-    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place]);
+    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place, call.breakout.find(person.group)?.name]);
     const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person, place) };
     const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
     rows.set(person.id, { state, made, hadFocus });
     made.classList.toggle('speaking', Boolean(speaking));
     return made;
   });
-  for (const id of rows.keys()) if (!people.find(id)) rows.delete(id);
+  for (const id of rows.keys()) if (!people.list.some(person => person.id === id && isShown(person))) rows.delete(id);
   if (people.viewers) shown.push(element('li', { className: 'viewers', textContent: watching(people, ownId) }));
   replaceRows($('people-list'), shown);
   for (const { made, hadFocus } of rows.values()) if (hadFocus && !made.contains(document.activeElement)) made.getElementsByClassName(hadFocus)[0]?.focus();
-  showReceivers(people, ownId);
+  showReceivers(call);
 }
 
 /// Makes these the rows of a list, without moving those that are in their place.
@@ -49,6 +51,8 @@ function row(call, person, place) {
   const made = element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }));
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
+  const group = call.isModerator ? call.breakout.find(person.group)?.name : null;
+  if (group) made.append(element('span', { className: 'role', dir: 'auto', textContent: group }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
   if (place) made.append(element('span', { className: 'hand-place', textContent: place, title: t('hand.place', { place }) }));
   if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
@@ -74,14 +78,21 @@ function pin(call, { id, name }) {
   return button;
 }
 
+/// The value of `chat-to` that means all groups. No participant has it as its id.
+export const ALL = '*';
+
 /// Who can get a message of the chat.
-function showReceivers(people, ownId) {
+function showReceivers(call) {
+  const { people, id: ownId, breakout } = call;
+  const mayWrite = person => person.id !== ownId && (call.isModerator || person.role === 'moderator' || breakout.isNear(person));
   const to = $('chat-to');
   const chosen = to.value;
   to.replaceChildren(
-    new Option(t('chat.everyone'), ''), ...people.list.filter(({ id }) => id !== ownId).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
-  // What is written for one person is not for everyone when that person leaves.
-  const isKept = chosen && !people.find(chosen) && $('chat-text').value;
-  if (isKept) to.append(new Option(t('chat.gone'), chosen));
-  to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
+    new Option(breakout.group ? t('breakout.chat', { name: breakout.group.name }) : t('chat.everyone'), ''),
+    ...(call.isModerator && breakout.isOpen ? [new Option(t('breakout.chat.all'), ALL)] : []),
+    ...people.list.filter(mayWrite).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
+  const isThere = () => [...to.options].some(option => option.value === chosen);
+  // What is written for one person is not for everyone when that person leaves, or is in another group.
+  if (chosen && chosen !== ALL && !isThere() && $('chat-text').value) to.append(new Option(t('chat.gone'), chosen));
+  to.value = isThere() ? chosen : '';
 }

@@ -1,5 +1,6 @@
 // Shows a call on the page: what each of its events changes.
 
+import { watchBreakout } from '/assets/breakout.js';
 import { addMessage } from '/assets/chat.js';
 import { followChat } from '/assets/chat-form.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
@@ -29,7 +30,7 @@ export function showCall(call) {
   const on = (types, handler) => types.split(' ').forEach(type => call.addEventListener(type, ({ detail }) => handler(detail)));
   const names = () => showNames(call.tiles, call.people, $('mix'));
   const nameOf = id => call.people.find(id)?.name ?? t('host.somebody');
-  on('people speaker view role', () => { showPeople(call); names(); });
+  on('people speaker view role breakout', () => { showPeople(call); names(); });
   on('tiles', names);
   on('people role waitingPeople', () => showAlone(call));
   on('changed entered', () => showSelf(call.sending));
@@ -39,6 +40,7 @@ export function showCall(call) {
   watchNews(call);
   watchWaiting(call);
   watchPresenters(call);
+  watchBreakout(call);
   followChat(call);
   watchUnrecorded(call);
   watchMissing(call);
@@ -79,9 +81,9 @@ export function showCall(call) {
   return { names };
 }
 
-/// A private message names both ends.
-function authorOf(call, { from, to, name }) {
-  if (!to) return name;
+/// A private message names both ends, and one of a host to all groups says so.
+function authorOf(call, { from, to, all, name }) {
+  if (!to) return all ? t('breakout.chat.toAll', { name }) : name;
   if (from !== call.id) return t('chat.private', { name });
   return t('chat.privateTo', { name, to: call.people.find(to)?.name ?? t('news.somebody') });
 }

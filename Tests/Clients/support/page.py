@@ -55,7 +55,7 @@ OUTSIDE = """
 [...document.querySelectorAll('button, input, select, [role=tab]')].filter(control => control.checkVisibility()).map(control => {
   const box = control.getBoundingClientRect();
   // What a list scrolls out of sight is reachable by scrolling it.
-  const list = control.closest('.choices, .people, #messages, #recordings');
+  const list = control.closest('.choices, .people, #messages, #recordings, #breakout');
   const isOut = box.left < -0.5 || box.right > innerWidth + 0.5 || (!list && (box.top < -0.5 || box.bottom > innerHeight + 0.5));
   return isOut ? `${control.id || control.textContent} ${Math.round(box.left)},${Math.round(box.top)} ${Math.round(box.right)},${Math.round(box.bottom)}` : null;
 }).filter(Boolean)

@@ -168,7 +168,7 @@ struct RoomTests {
         try join(&room, "a")
         let before = room
         #expect(room.events(since: before).isEmpty)
-        room.speakers(active: "a", ranks: ["a"], speaking: ["a"])
+        room.speakers(Speakers(active: "a", ranks: ["a"], speaking: ["a"]))
         let kinds = room.events(since: before).map { event in
             switch event {
             case .speaker(let id): "speaker \(id ?? "-")"
