@@ -12,7 +12,6 @@ test('a server without groups tells nothing', () => {
   const breakout = new BreakoutState();
   assert.deepEqual(breakout.take(undefined, 0), []);
   assert.deepEqual([breakout.exists, breakout.isOpen, breakout.place, breakout.group, breakout.remaining(0)], [false, false, 0, null, null]);
-  assert.ok(breakout.isNear({ group: 3 }));
 });
 
 test('who is assigned stays in the room until the groups are open', () => {
@@ -21,7 +20,7 @@ test('who is assigned stays in the room until the groups are open', () => {
   assert.deepEqual([breakout.place, breakout.exists, breakout.isOpen], [0, true, false]);
   const news = breakout.take(message('open', { own: 2 }), 0);
   assert.deepEqual(news.map(({ type, group }) => [type, group?.id]), [['moved', 2]]);
-  assert.deepEqual([breakout.isNear({ group: 2 }), breakout.isNear({ group: 1 }), breakout.isNear({})], [true, false, false]);
+  assert.equal(breakout.place, 2);
 });
 
 test('who stays in the room is told of the opening and the end', () => {

@@ -72,9 +72,6 @@ export class BreakoutState {
   /// The seconds until everybody is back; null: no end.
   remaining(now) { return this.endsAt === null ? null : Math.max(0, Math.ceil((this.endsAt - now) / 1000)); }
 
-  /// Whether the user sees and hears this person: both are in the same group.
-  isNear(person) { return !this.isOpen || (person.group ?? 0) === this.place; }
-
   /// The group to which a moderator has assigned a person, 0: none.
   assigned(id) { return this.groups.find(group => group.participants?.includes(id))?.id ?? 0; }
 

@@ -1,7 +1,6 @@
 // One call: joins a room, keeps what the server tells of it, and sends what the user wants. It knows no page: who embeds a
 // call shows what the events tell. `CallSession` decides about sockets and connections; this has them.
 
-import { BreakoutState } from './breakout-state.js';
 import { CallSession } from './call-session.js';
 import { Channel } from './channel.js';
 import { Connection } from './connection.js';
@@ -18,7 +17,7 @@ const LINE_EVERY = 1000;
 /// - the way in and out: `place` (where the user is now: joining, waiting, call, refused or ended), before all others; `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `breakout` (BreakoutState's news), `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
+/// - the room: `people`, `breakout` (groups in the room), `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
@@ -37,7 +36,8 @@ export class Call extends EventTarget {
     this.room = request.room;
     this.isTold = isTold;
     this.people = new People();
-    this.breakout = new BreakoutState();
+    /// What the server tells of breakout groups, with the time at which it came (`at`); null: nothing.
+    this.breakout = null;
     /// The picture and the sound of the call, the same object for the whole call.
     this.stream = new MediaStream();
     this.choice = new PictureChoice();
@@ -433,7 +433,12 @@ export class Call extends EventTarget {
     this.emit('recording');
   }
 
-  breakoutChanged(message) { this.emit('breakout', this.breakout.take(message, Date.now())); }
+  breakoutChanged(message) {
+    // Most rooms have no groups.
+    if (!message && !this.breakout) return;
+    this.breakout = { ...message, at: Date.now() };
+    this.emit('breakout');
+  }
 
   streamingChanged(isStreamed) {
     this.streaming = Boolean(isStreamed);
@@ -486,9 +491,6 @@ export class Call extends EventTarget {
   /// Sends a message to everyone of the user's group, to one participant, or, of moderators, to all groups.
   chat(text, to, all = false) { this.send({ type: 'chat', text, ...(to ? { to } : {}), ...(all ? { all } : {}) }); }
 
-  /// `action` of the message `breakout`, with its fields.
-  breakOut(action, fields = {}) { this.send({ type: 'breakout', action, ...fields }); }
-
   /// `data`: full; less: a small picture both ways; audio: no picture from the server, and the camera off.
   async saveData(data) {
     this.data = data;
@@ -503,8 +505,8 @@ export class Call extends EventTarget {
     return this.sending.release(sends);
   }
 
-  /// `action`: start, pause, resume or stop. `which`: a recording's {id}, or the {group} to record.
-  record(action, which = {}) { this.send({ type: 'record', action, ...which }); }
+  /// `action`: start, pause, resume or stop.
+  record(action) { this.send({ type: 'record', action }); }
   /// Whether this user wants to be in recordings and streams; a new seat begins with it too.
   beRecorded(on) {
     this.request.recorded = on;

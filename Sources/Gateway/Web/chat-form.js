@@ -1,8 +1,8 @@
 // The field of the chat: it counts what is near the limit, and gets back what the server has not taken.
 
 import { ChatOutbox, MOST_BYTES } from '/assets/chat-outbox.js';
+import { ALL } from '/assets/groups.js';
 import { tell } from '/assets/notice-board.js';
-import { ALL } from '/assets/roster.js';
 import { isChatOpen, showSide } from '/assets/side.js';
 import { explain, region, t } from '/assets/words.js';
 

@@ -3,7 +3,6 @@
 import * as address from '/assets/address.js';
 import { bindAttention, setTitle } from '/assets/attention.js';
 import { bindAvatar, sendAvatar } from '/assets/avatar.js';
-import { bindBreakout } from '/assets/breakout.js';
 import { clearMessages } from '/assets/chat.js';
 import { bindChatForm } from '/assets/chat-form.js';
 import { askConsent } from '/assets/consent.js';
@@ -143,7 +142,6 @@ bindNotices();
 bindAttention();
 bindSide();
 bindHosts(() => call);
-bindBreakout(() => call);
 bindChatForm(() => call);
 bindFiles(() => call);
 

@@ -1,6 +1,7 @@
 // The list of people in the side panel.
 
 import { element, icon } from '/assets/elements.js';
+import { ALL, loaded } from '/assets/groups.js';
 import { hasMenu, personButton } from '/assets/hosts.js';
 import { t } from '/assets/words.js';
 
@@ -17,15 +18,15 @@ const rows = new Map();
 /// Shows the people of the call. A row that shows the same as before stays: a press on one of its buttons and the focus
 /// outlive the changes of others.
 export function showPeople(call) {
-  const { people, id: ownId } = call;
+  const { people, id: ownId, me } = call;
   $('people-count').textContent = people.list.length + people.viewers;
   // Who is in a group sees those of the group; moderators see where everybody is.
-  const isShown = person => call.isModerator || call.breakout.isNear(person);
+  const isShown = person => call.isModerator || person.group === me?.group;
   const ordered = people.ordered.filter(isShown), hands = ordered.filter(({ hand }) => hand).length;
   const shown = ordered.map((person, index) => {
     const place = person.hand && hands > 1 ? index + 1 : null;
     const { speaking, ...lasting } = person;
-    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place, call.breakout.find(person.group)?.name]);
+    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place, groupOf(call, person)]);
     const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person, place) };
     const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
     rows.set(person.id, { state, made, hadFocus });
@@ -51,7 +52,7 @@ function row(call, person, place) {
   const made = element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }));
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
-  const group = call.isModerator ? call.breakout.find(person.group)?.name : null;
+  const group = groupOf(call, person);
   if (group) made.append(element('span', { className: 'role', dir: 'auto', textContent: group }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
   if (place) made.append(element('span', { className: 'hand-place', textContent: place, title: t('hand.place', { place }) }));
@@ -66,6 +67,9 @@ function row(call, person, place) {
   return made;
 }
 
+/// The name of the breakout group in which a person is, for moderators.
+const groupOf = (call, { group }) => call.isModerator && call.breakout?.groups?.find(({ id }) => id === group)?.name;
+
 /// on, off, or missing: it is on, and nothing of it arrives.
 const arrival = ({ missing }, kind, isOn) => (!isOn ? 'off' : missing?.includes(kind) ? 'missing' : 'on');
 
@@ -78,18 +82,14 @@ function pin(call, { id, name }) {
   return button;
 }
 
-/// The value of `chat-to` that means all groups. No participant has it as its id.
-export const ALL = '*';
-
 /// Who can get a message of the chat.
 function showReceivers(call) {
-  const { people, id: ownId, breakout } = call;
-  const mayWrite = person => person.id !== ownId && (call.isModerator || person.role === 'moderator' || breakout.isNear(person));
+  const { people, id: ownId, me } = call;
+  const mayWrite = person => person.id !== ownId && (call.isModerator || person.role === 'moderator' || person.group === me?.group);
   const to = $('chat-to');
   const chosen = to.value;
   to.replaceChildren(
-    new Option(breakout.group ? t('breakout.chat', { name: breakout.group.name }) : t('chat.everyone'), ''),
-    ...(call.isModerator && breakout.isOpen ? [new Option(t('breakout.chat.all'), ALL)] : []),
+    ...loaded()?.receivers(call) ?? [new Option(t('chat.everyone'), '')],
     ...people.list.filter(mayWrite).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
   const isThere = () => [...to.options].some(option => option.value === chosen);
   // What is written for one person is not for everyone when that person leaves, or is in another group.

@@ -1,15 +1,14 @@
 // Shows a call on the page: what each of its events changes.
 
-import { watchBreakout } from '/assets/breakout.js';
 import { addMessage } from '/assets/chat.js';
 import { followChat } from '/assets/chat-form.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
-import { notice } from '/assets/elements.js';
 import { showFile } from '/assets/files.js';
+import { followGroups, loaded } from '/assets/groups.js';
 import { showHosts } from '/assets/hosts.js';
 import { showAlone } from '/assets/invite.js';
+import { Later } from '/assets/later.js';
 import { layoutTitle } from '/assets/layouts.js';
-import { watchMissing } from '/assets/missing.js';
 import { announce, watchNews } from '/assets/news.js';
 import { endNotice, tell } from '/assets/notice-board.js';
 import { showNames } from '/assets/picture.js';
@@ -24,13 +23,16 @@ import { watchWaiting } from '/assets/waiting.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
+const seldom = new Later(() => import('/assets/told.js'));
+/// The events that it tells.
+const SELDOM = ['missing', 'pinTries', 'screenStopped', 'videoStopped', 'askedForVideo'];
 
 /** @param {import('./call.js').Call} call */
 export function showCall(call) {
   const on = (types, handler) => types.split(' ').forEach(type => call.addEventListener(type, ({ detail }) => handler(detail)));
   const names = () => showNames(call.tiles, call.people, $('mix'));
   const nameOf = id => call.people.find(id)?.name ?? t('host.somebody');
-  on('people speaker view role breakout', () => { showPeople(call); names(); });
+  on('people speaker view role', () => { showPeople(call); names(); });
   on('tiles', names);
   on('people role waitingPeople', () => showAlone(call));
   on('changed entered', () => showSelf(call.sending));
@@ -40,24 +42,20 @@ export function showCall(call) {
   watchNews(call);
   watchWaiting(call);
   watchPresenters(call);
-  watchBreakout(call);
   followChat(call);
   watchUnrecorded(call);
-  watchMissing(call);
+  on('breakout', () => followGroups(call));
+  for (const type of SELDOM) on(type, async detail => /** @type {any} */ (await seldom.get())?.[type](detail, { call, nameOf, tell, endNotice, announce }));
   on('people room role waitingPeople', () => showHosts(call));
   on('changed entered role room missing', () => showControls(call));
   on('recording', () => showRecording(call));
-  on('pinTries', wrong => notice(t('host.pin.tried', { count: wrong, number: wrong }), 30));
   on('muted', by => tell({ kind: 'told', key: 'muted', text: t('host.muted', { name: nameOf(by) }) }));
   on('asked', by => announce({ kind: 'asked', text: t('host.asked', { name: nameOf(by) }), actions: [{ text: t('audio.off'), act: () => call.sending.setAudio(true) }] }));
   // What is done needs no word any more.
   on('changed', () => { if (call.sending.shown.audio !== 'off') for (const key of ['asked', 'muted', t('audio.youAreMuted')]) endNotice(key); });
   on('layoutChosen', ({ by, name }) => tell({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
-  on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
   on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
   on('keptMuted', reason => tell({ kind: 'told', key: 'muted', text: t(`muted.${reason}`) }));
-  on('videoStopped', by => tell({ kind: 'told', key: 'video', text: t('host.videoStopped', { name: nameOf(by) }) }));
-  on('askedForVideo', by => announce({ kind: 'asked', key: 'askedForVideo', text: t('host.askedForVideo', { name: nameOf(by) }), actions: [{ text: t('camera.off.action'), act: () => call.sending.setVideo(true) }] }));
   on('line', showLine);
   on('stream', () => play(call.stream));
   on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));
@@ -83,7 +81,7 @@ export function showCall(call) {
 
 /// A private message names both ends, and one of a host to all groups says so.
 function authorOf(call, { from, to, all, name }) {
-  if (!to) return all ? t('breakout.chat.toAll', { name }) : name;
+  if (!to) return (all && loaded()?.toAll(name)) || name;
   if (from !== call.id) return t('chat.private', { name });
   return t('chat.privateTo', { name, to: call.people.find(to)?.name ?? t('news.somebody') });
 }

@@ -76,7 +76,7 @@ def module(name):
 # The dialogs that come a moment after their buttons were pressed, since their scripts are loaded then.
 DIALOGS = {
     "#open-room": "room-menu", ".more": "person-menu", "#open-invite": "invite", "#alone-invite": "invite", "#open-layout": "layout-menu",
-    "#open-settings": "settings", "#toggle-record": "recordings",
+    "#open-settings": "settings", "#toggle-record": "recordings", "#room-breakout": "breakout", "#open-breakout": "breakout",
 }
 
 

@@ -25,8 +25,9 @@ struct BreakoutTests {
     private var random = Seeded(state: 7)
     private var now = Instant.zero + .seconds(100)
 
-    /// A host and four guests.
+    /// A host and four guests, with one picture for all of a group.
     init() throws {
+        room.settings.withoutSelf = false
         for id in ["host", "ann", "bob", "cem", "dan"] { try join(id) }
     }
 
@@ -97,6 +98,24 @@ struct BreakoutTests {
         #expect(room.shown(room.views["bob"] ?? .main).name == "speaker")
         #expect(room.shown(.main).name == "grid" && room.settings.layout == "grid")
         #expect(room.shown(room.views["cem"] ?? .main).name == "grid" && room.member("bob")?.isPinned == true)
+        try ask(.close)
+        #expect(room.views.values.allSatisfy { $0 == .main })
+    }
+
+    @Test("two in a group each get its picture without themselves, and a host who looks in the picture for all")
+    mutating func two() throws {
+        room.settings.withoutSelf = true
+        try openTwo()
+        let (one, two) = (ViewID("main", group: GroupID(1)), ViewID("main", group: GroupID(2)))
+        #expect(room.views["ann"] == one.without("ann") && room.views["bob"] == one.without("bob"))
+        #expect(room.views["cem"] == two && room.views["dan"] == .main.without("dan"))
+        try ask(.listen([], look: 1))
+        #expect(room.views["host"] == one && room.views["dan"] == .main.without("dan"))
+        let before = room
+        try ask(.assign(["cem": 1]))
+        #expect(["ann", "bob", "cem"].allSatisfy { room.views[$0] == one } && !room.hasSamePictures(as: before))
+        try room.present("dan", true)
+        #expect(room.views["dan"] == .main, "somebody presents in the room itself")
         try ask(.close)
         #expect(room.views.values.allSatisfy { $0 == .main })
     }

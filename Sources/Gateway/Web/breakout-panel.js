@@ -1,12 +1,9 @@
-// The panel of breakout groups: moderators make, fill, open and close them, and others choose theirs. `breakout.js` loads it
-// when it is opened first.
+// The panel of breakout groups: moderators make, fill, open and close them, and others choose theirs.
 
-import markup from './breakout-dialog.html';
+import markup from './breakout-panel.html';
 
 import { element } from '/assets/elements.js';
 import { addDialogs, explain, t } from '/assets/words.js';
-// What all scripts share stays one file: esbuild makes one of each set of files that some of them share.
-import '/assets/lobby.js';
 
 const $ = id => document.getElementById(id);
 
@@ -14,19 +11,33 @@ const $ = id => document.getElementById(id);
 addDialogs(markup);
 
 const MOST = 50, USUAL_MINUTES = 15, COUNTDOWN = 60;
+/** @typedef {import('./breakout.js').Groups} Groups */
+/// Those that are shown.
+/** @type {Groups | null} */
+let current = null;
 
-/// Shows what has changed. `isOffered`: whether the user has anything to do here.
-/** @param {import('./call.js').Call} call */
-export function update(call, isOffered) {
-  if (!isOffered) $('breakout').close();
-  if ($('breakout').open) show(call);
+/** @param {Groups} groups */
+export function openPanel(groups) {
+  current = groups;
+  rows.clear();
+  $('breakout-note').textContent = '';
+  $('breakout').showModal();
+  show(groups);
+}
+
+/// Shows what has changed.
+/** @param {Groups} groups */
+export function updatePanel(groups) {
+  if (!groups.isOffered) $('breakout').close();
+  if ($('breakout').open) show(groups);
 }
 
 /// The server has refused something.
 export function refused(problem) { if ($('breakout').open) $('breakout-note').textContent = explain(problem); }
 
-function show(call) {
-  const { breakout, isModerator } = call;
+/** @param {Groups} groups */
+function show(groups) {
+  const { breakout, isModerator } = groups;
   $('breakout-make').hidden = !isModerator || breakout.isOpen;
   $('breakout-make-button').textContent = t(breakout.exists ? 'breakout.makeAgain' : 'breakout.make');
   $('breakout-groups').hidden = !breakout.exists;
@@ -36,7 +47,7 @@ function show(call) {
   $('breakout-running').hidden = !isModerator || !breakout.isOpen;
   $('breakout-speak').setAttribute('aria-pressed', String(breakout.speaksToAll));
   $('breakout-speak').textContent = t(breakout.speaksToAll ? 'breakout.speak.end' : 'breakout.speak');
-  showGroups(call);
+  showGroups(groups);
 }
 
 /// Rows by key, with what they were made of: one that shows the same as before stays, and with it its focus.
@@ -48,9 +59,9 @@ function kept(key, state, make) {
   return rows.get(key).made;
 }
 
-function showGroups(call) {
-  const { breakout } = call;
-  const sections = [0, ...breakout.groups.map(({ id }) => id)].map(id => section(call, id));
+function showGroups(groups) {
+  const { breakout } = groups;
+  const sections = [0, ...breakout.groups.map(({ id }) => id)].map(id => section(groups, id));
   place($('breakout-groups'), sections);
 }
 
@@ -59,8 +70,8 @@ function place(list, shown) {
   shown.forEach((row, index) => { if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null); });
 }
 
-function section(call, id) {
-  const { breakout, isModerator } = call;
+function section(groups, id) {
+  const { breakout, isModerator } = groups;
   const group = breakout.find(id);
   const name = group?.name ?? t('breakout.main');
   const made = kept(`group ${id}`, [id, isModerator], () => {
@@ -70,24 +81,24 @@ function section(call, id) {
     return section;
   });
   const [head, list] = made.children;
-  place(head, [title(call, id, name), ...(isModerator ? hostButtons(call, group, name) : choice(call, id, name))]);
-  const people = group ? (group.participants ?? []).map(each => call.people.find(each)).filter(Boolean)
-    : call.people.list.filter(person => person.role !== 'viewer' && !breakout.assigned(person.id));
+  place(head, [title(groups, id, name), ...(isModerator ? hostButtons(groups, group, name) : choice(groups, id, name))]);
+  const people = group ? (group.participants ?? []).map(each => groups.people.find(each)).filter(Boolean)
+    : groups.people.list.filter(person => person.role !== 'viewer' && !breakout.assigned(person.id));
   // Without names there are numbers only.
   const isCounted = group && !group.participants;
   place(list, isCounted ? [kept(`count ${id}`, group.people, () => element('li', { textContent: t('breakout.people', { count: group.people }) }))]
-    : people.map(person => personRow(call, person, id)));
+    : people.map(person => personRow(groups, person, id)));
   return made;
 }
 
-function title(call, id, name) {
-  if (!call.isModerator || id === 0) {
+function title(groups, id, name) {
+  if (!groups.isModerator || id === 0) {
     return kept(`title ${id}`, name, () => element('h3', { textContent: name, dir: 'auto' }));
   }
   const input = kept(`title ${id}`, 'input', () => {
     const made = element('input', { maxLength: 64, required: true });
     made.setAttribute('aria-label', t('breakout.name', { number: id }));
-    made.onchange = () => { if (made.value.trim()) call.breakOut('rename', { group: id, name: made.value.trim() }); };
+    made.onchange = () => { if (made.value.trim()) groups.ask('rename', { group: id, name: made.value.trim() }); };
     return made;
   });
   if (document.activeElement !== input) input.value = name;
@@ -105,70 +116,53 @@ function toggle(key, text, label, isOn, act) {
   });
 }
 
-function hostButtons(call, group, name) {
-  const { breakout } = call;
+function hostButtons(groups, group, name) {
+  const { breakout } = groups;
   if (!breakout.isOpen) return [];
   const id = group?.id ?? 0;
   const buttons = [];
   if (id !== breakout.place) {
     buttons.push(
-      toggle(`listen ${id}`, 'breakout.listen', t('breakout.listen.to', { name }), breakout.listensTo.includes(id), () => call.breakOut('listen', call.breakout.listening(id))),
-      toggle(`look ${id}`, 'breakout.look', t('breakout.look.into', { name }), breakout.looksInto === id, () => call.breakOut('listen', breakout.looking(id))),
-      ...choice(call, id, name));
+      toggle(`listen ${id}`, 'breakout.listen', t('breakout.listen.to', { name }), breakout.listensTo.includes(id), () => groups.ask('listen', groups.breakout.listening(id))),
+      toggle(`look ${id}`, 'breakout.look', t('breakout.look.into', { name }), breakout.looksInto === id, () => groups.ask('listen', breakout.looking(id))),
+      ...choice(groups, id, name));
   }
   if (group) {
     const isOn = Boolean(group.recording);
     buttons.push(toggle(`record ${id}`, isOn ? 'breakout.record.stop' : 'breakout.record', t(isOn ? 'breakout.record.stop.of' : 'breakout.record.of', { name }), isOn,
-      () => (group.recording ? call.record('stop', { id: group.recording }) : call.record('start', { group: id }))));
+      () => (group.recording ? groups.record('stop', { id: group.recording }) : groups.record('start', { group: id }))));
   }
   return buttons;
 }
 
 /// The button with which the user goes to a group itself.
-function choice(call, id, name) {
-  const { breakout } = call;
+function choice(groups, id, name) {
+  const { breakout } = groups;
   if (!breakout.mayMove || id === breakout.own) return [];
   return [kept(`go ${id}`, name, () => {
     const made = element('button', { type: 'button', textContent: t('breakout.go') });
     made.setAttribute('aria-label', t('breakout.go.to', { name }));
     made.dataset.action = 'go';
-    made.onclick = () => call.breakOut('choose', { group: id });
+    made.onclick = () => groups.ask('choose', { group: id });
     return made;
   })];
 }
 
-function personRow(call, person, id) {
-  const options = call.isModerator ? [[0, t('breakout.main')], ...call.breakout.groups.map(group => [group.id, group.name])] : [];
+function personRow(groups, person, id) {
+  const options = groups.isModerator ? [[0, t('breakout.main')], ...groups.breakout.groups.map(group => [group.id, group.name])] : [];
   return kept(`person ${person.id}`, [person.name, id, options], () => {
     const made = element('li', {}, element('span', { className: 'who', dir: 'auto', textContent: person.name }));
     made.dataset.participant = person.id;
-    if (!call.isModerator) return made;
+    if (!groups.isModerator) return made;
     const select = element('select');
     select.setAttribute('aria-label', t('breakout.place', { name: person.name }));
     select.append(...options.map(([number, name]) => new Option(String(name), String(number))));
     select.value = String(id);
-    select.onchange = () => call.breakOut('assign', { places: { [person.id]: Number(select.value) } });
+    select.onchange = () => groups.ask('assign', { places: { [person.id]: Number(select.value) } });
     made.append(select);
     return made;
   });
 }
-
-/** @type {() => import('./call.js').Call | null} */
-let current = () => null;
-
-/// `call()`: the call that runs.
-export function openBreakout(call) {
-  current = call;
-  const now = current();
-  if (!now) return;
-  rows.clear();
-  $('breakout-note').textContent = '';
-  $('breakout').showModal();
-  show(now);
-}
-
-/// Asks the server of the call that runs.
-const ask = (action, fields = {}) => current()?.breakOut(action, fields);
 
 $('breakout-count').max = String(MOST);
 $('breakout-minutes').placeholder = String(USUAL_MINUTES);
@@ -176,15 +170,15 @@ $('breakout-make-button').onclick = () => {
   const count = $('breakout-count');
   if (!count.reportValidity()) return;
   const names = Array.from({ length: Number(count.value) }, (_, index) => t('breakout.group', { number: index + 1 }));
-  ask('make', { names, mayChoose: current()?.breakout.mayChoose });
+  current?.ask('make', { names, mayChoose: current.breakout.mayChoose });
 };
-$('breakout-fill').onclick = () => ask('fill');
-$('breakout-may-choose').onchange = () => ask('allowChoice', { mayChoose: $('breakout-may-choose').checked });
+$('breakout-fill').onclick = () => current?.ask('fill');
+$('breakout-may-choose').onchange = () => current?.ask('allowChoice', { mayChoose: $('breakout-may-choose').checked });
 $('breakout-open').onclick = () => {
   const minutes = $('breakout-minutes');
   if (!minutes.reportValidity()) return;
-  ask(current()?.breakout.isOpen ? 'setEnd' : 'open', minutes.value ? { endsIn: Number(minutes.value) * 60 } : {});
+  current?.ask(current.breakout.isOpen ? 'setEnd' : 'open', minutes.value ? { endsIn: Number(minutes.value) * 60 } : {});
 };
-$('breakout-call-back').onclick = () => ask('callBack', { countdown: COUNTDOWN });
-$('breakout-close').onclick = () => ask('close');
-$('breakout-speak').onclick = () => ask('speakToAll', { on: !current()?.breakout.speaksToAll });
+$('breakout-call-back').onclick = () => current?.ask('callBack', { countdown: COUNTDOWN });
+$('breakout-close').onclick = () => current?.ask('close');
+$('breakout-speak').onclick = () => current?.ask('speakToAll', { on: !current.breakout.speaksToAll });
