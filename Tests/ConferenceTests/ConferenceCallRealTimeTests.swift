@@ -22,6 +22,8 @@ struct ConferenceCallRealTimeTests {
         var settings = ConferenceConfiguration.onLoopback(scratch)
         settings.rooms.settings.width = 640
         settings.rooms.settings.height = 360
+        // Both see the common picture.
+        settings.rooms.settings.withoutSelf = false
         settings.video.renditions = [
             .init(height: 360, bitRate: .kilobits(600)), .init(height: 180, bitRate: .kilobits(150)),
         ]
