@@ -116,7 +116,9 @@ final class RoomsFile: Sendable {
                 guard count > 0 else { return String(cString: strerror(errno)) }
                 rest = rest.dropFirst(count)
             }
-            return rename(temporary, path) == 0 ? nil : String(cString: strerror(errno))
+            // Without this a machine that loses its power may have the new name with nothing in it.
+            guard fsync(file) == 0, rename(temporary, path) == 0 else { return String(cString: strerror(errno)) }
+            return nil
         } catch {
             return "\(error)"
         }
