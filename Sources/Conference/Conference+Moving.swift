@@ -38,7 +38,9 @@ extension Conference {
     /// - Returns: false where the room exists already, or where the state is of a meeting that is over.
     @discardableResult
     package func restore(_ state: RoomState, at now: Date = Date()) throws(ConferenceError) -> Bool {
-        try roomService.restore(state, at: now)
+        let isNew = try roomService.restore(state, at: now)
+        if isNew { breakouts.watch(state.room) }
+        return isNew
     }
 
     /// Begins the move of a room to another server, which has its state and takes joins already. Members are told

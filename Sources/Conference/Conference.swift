@@ -28,6 +28,7 @@ package final class Conference: Sendable {
     let streamService: StreamService
     let chat: ChatService
     let moderation: ModerationService
+    let breakouts: BreakoutService
     let waiting: WaitingService
     let inputs: InputService
     let moves: MoveService
@@ -84,6 +85,7 @@ package final class Conference: Sendable {
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
         moderation = ModerationService(rooms: roomService, seats: seats, waiting: waiting)
+        breakouts = BreakoutService(configuration, rooms: roomService, seats: seats, overload: media.overload)
         inputs = InputService(configuration.inputs, rooms: roomService, seats: seats, control: control, log: log)
         avatars = AvatarService(
             AvatarStore(directory: configuration.avatarsDirectory, logger: logger), rooms: roomService)
@@ -373,9 +375,10 @@ package final class Conference: Sendable {
     }
 
     package func participant(_ id: String, in room: String) throws(ConferenceError) -> ParticipantInfo {
-        guard let member = registry[room]?.read({ $0.room.member(id) }) else { throw .roomNotFound(room) }
-        guard let member else { throw .participantNotFound(id) }
-        return member.info
+        let found = registry[room]?.read { slot in slot.room.member(id).map { slot.room.info($0) } }
+        guard let found else { throw .roomNotFound(room) }
+        guard let info = found else { throw .participantNotFound(id) }
+        return info
     }
 
     @discardableResult

@@ -25,8 +25,12 @@ package final class Participant: Sendable {
     /// The names of the room's views, `main` first.
     package var views: [String] { slot { $0.room.settings.viewNames } ?? [] }
     package var participants: [ParticipantInfo] { slot { $0.room.infos } ?? [] }
-    /// The recordings of the room that run or are paused, in the order of their starts.
-    package var runningRecordings: [RecordingInfo] { slot { $0.running.map(\.info.withoutTracks) } ?? [] }
+    /// The recordings of the participant's group that run or are paused, in the order of their starts.
+    package var runningRecordings: [RecordingInfo] {
+        slot { slot in
+            slot.running.filter { $0.group == slot.room.place(of: id) }.map(\.info.withoutTracks)
+        } ?? []
+    }
     /// The one of them that clients of a single recording are shown.
     package var recording: RecordingInfo? { runningRecordings.shown }
     /// Whether the room is streamed to another server.
@@ -46,8 +50,16 @@ package final class Participant: Sendable {
             return startsWithFirst && slot.running.isEmpty && slot.room.isFirst(id)
         } ?? false
     }
-    /// The latest public messages of the room's chat, the oldest first. Some of them may come as events too.
-    package var chatHistory: [ChatMessage] { slot { $0.history.messages } ?? [] }
+    /// The latest messages of the room's chat to all of the participant's group, the oldest first. Some of them may come
+    /// as events too.
+    package var chatHistory: [ChatMessage] { slot { $0.history.messages(in: $0.room.place(of: id).number) } ?? [] }
+    /// What the participant is to know of breakout groups; nil: there are none.
+    package var breakout: BreakoutNotice? {
+        slot { slot in
+            guard let info = slot.room.breakoutInfo(at: MonotonicClock.now()) else { return nil }
+            return slot.room.member(id).map { slot.room.breakoutNotice(for: $0, info) }
+        } ?? nil
+    }
 
     /// Whether the seat has, or had and may get back, the media connection of a client. A client that comes back to a seat
     /// without one needs a new connection.
@@ -170,9 +182,12 @@ package final class Participant: Sendable {
         conference.registry[room]?.read { $0.room.member(id)?.unrecordedBy.contains(.own) == true } ?? false
     }
 
-    /// Sends a chat message to everyone, or to one participant and, as a confirmation, to the sender.
-    package func chat(_ text: String, to other: String? = nil) throws(ConferenceError) {
-        try conference.chat.send(text, by: id, in: room, to: other)
+    /// Sends a chat message to everyone of the participant's group, or to one participant and, as a confirmation, to the
+    /// sender.
+    ///
+    /// - Parameter all: of moderators: to all groups.
+    package func chat(_ text: String, to other: String? = nil, all: Bool = false) throws(ConferenceError) {
+        try conference.chat.send(text, by: id, in: room, to: other, all: all)
     }
 
     /// Stores a picture (`ChatPicture.Format`, at most `ChatPicture.maxBytes`) and sends it likewise.
@@ -189,21 +204,33 @@ package final class Participant: Sendable {
 
     package enum RecordAction: String, Sendable { case start, pause, resume, stop }
 
-    /// Starts, pauses, resumes or stops a recording of the room. A stop completes in the background; the `recording`
-    /// event reports its end.
+    /// Starts, pauses, resumes or stops a recording of the participant's group. A stop completes in the background; the
+    /// `recording` event reports its end.
     ///
-    /// - Parameter recording: its id; nil: the one that is shown, and to resume the first that is paused.
-    package func record(_ action: RecordAction, _ recording: String? = nil) async throws(ConferenceError) {
+    /// - Parameters:
+    ///   - recording: its id; nil: the one that is shown, and to resume the first that is paused.
+    ///   - group: of a start: the number of the breakout group that is to be recorded, for moderators; nil: the
+    ///     participant's own.
+    package func record(
+        _ action: RecordAction, _ recording: String? = nil, group: Int? = nil
+    ) async throws(ConferenceError) {
         let current: String?
+        var wish: RecordingWish?
         do throws(ConferenceError) {
-            current = try change { slot throws(ConferenceError) in try chosen(recording, action, slot)?.id
+            (current, wish) = try change { slot throws(ConferenceError) -> (String?, RecordingWish?) in
+                let place = slot.room.place(of: id).number
+                if let group, group != place { try slot.room.require(.breakOut, id) }
+                let number = group ?? place
+                return (
+                    try chosen(recording, action, slot)?.id, number == 0 ? nil : RecordingWish(group: number)
+                )
             }
         } catch {
             conference.recordingService.log.recordingRefused(error, room: room, by: id)
             throw error
         }
         if action == .start {
-            try await conference.recordingService.start(room, by: id)
+            try await conference.recordingService.start(room, wish, by: id)
             return
         }
         guard let current else { throw notRecorded(recording) }
@@ -220,9 +247,10 @@ package final class Participant: Sendable {
     private func chosen(
         _ recording: String?, _ action: RecordAction, _ slot: RoomSlot
     ) throws(ConferenceError) -> RoomRecording? {
-        let paused = action == .resume ? slot.room.recordings.first { $0.state == .paused }?.id : nil
+        let mine = slot.room.member(self.id).map { slot.room.recordings(of: $0) } ?? []
+        let paused = action == .resume ? mine.first { $0.state == .paused }?.id : nil
         let id = recording ?? paused
-        let found = id.map { slot.recording($0) } ?? slot.recording
+        let found = id.map { slot.recording($0) } ?? slot.recording(seenBy: self.id)
         try slot.room.require(.record, self.id, isOwn: found?.startedBy == self.id)
         return found
     }
@@ -231,10 +259,11 @@ package final class Participant: Sendable {
         recording.map { .recordingNotRunning($0) } ?? .conflict("Room “\(room)” is not being recorded.")
     }
 
-    /// Sets a mark in all recordings of the room that the participant may control, which becomes a chapter.
+    /// Sets a mark in all recordings of the participant's group that it may control, which becomes a chapter.
     package func mark(_ text: String) throws(ConferenceError) {
         let current = try change { slot throws(ConferenceError) in
-            let mine = slot.running.filter { (try? slot.room.require(.record, id, isOwn: $0.startedBy == id)) != nil }
+            let here = slot.running.filter { $0.group == slot.room.place(of: id) }
+            let mine = here.filter { (try? slot.room.require(.record, id, isOwn: $0.startedBy == id)) != nil }
             if mine.isEmpty { try slot.room.require(.record, id, isOwn: false) }
             return mine.map(\.id)
         }
@@ -245,6 +274,11 @@ package final class Participant: Sendable {
     /// Performs a request about others, if the participant's role allows it.
     package func moderate(_ moderation: Moderation) throws(ConferenceError) {
         try conference.moderation.perform(moderation, by: id, in: room)
+    }
+
+    /// Performs a request about breakout groups, if the participant may.
+    package func breakOut(_ request: BreakoutRequest) throws(ConferenceError) {
+        try conference.breakouts.perform(request, by: id, in: room)
     }
 
     /// Changes the room's settings of `RoomAccess`, if the participant's role allows it; others are left alone.

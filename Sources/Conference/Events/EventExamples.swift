@@ -33,6 +33,7 @@ extension ServerEvent {
         happenings += deliveries(of: recording) + [.recordingRemoved(recording, .age)]
         (recording.state, recording.failure) = (.failed, "The disk is full.")
         happenings.append(.recordingFailed(recording))
+        happenings += breakout(of: anna)
         happenings += streams(from: start)
         happenings += inputs(since: start)
         return happenings.enumerated().map { index, happening in
@@ -53,6 +54,20 @@ extension ServerEvent {
         delivery.succeed(location: "s3:meetings/weekly/\(recording.id).mp4")
         recording.delivery = delivery
         return [.recordingDelivered(recording), failed]
+    }
+
+    private static func breakout(of person: ParticipantInfo) -> [ServerEvent.Happening] {
+        var groups = BreakoutInfo(
+            phase: .planned,
+            groups: [
+                .init(number: 1, name: "Group 1", participants: [person.id]),
+                .init(number: 2, name: "Group 2"),
+            ])
+        var happenings: [ServerEvent.Happening] = [.breakoutChanged(groups)]
+        (groups.phase, groups.endsIn) = (.open, .seconds(600))
+        happenings.append(.breakoutOpened(groups))
+        (groups.phase, groups.endsIn) = (.ending, .seconds(60))
+        return happenings + [.breakoutEnding(groups), .breakoutClosed]
     }
 
     private static func streams(from start: Date) -> [ServerEvent.Happening] {

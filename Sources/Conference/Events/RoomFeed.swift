@@ -1,3 +1,4 @@
+import Basics
 import RoomMedia
 
 /// Derives a room's server events from its changes. A value.
@@ -52,6 +53,18 @@ struct RoomFeed: Sendable {
             }
         }
         return happened
+    }
+
+    /// The event of a change of the breakout groups.
+    func breakout(from old: Room, to new: Room, at now: Instant) -> [ServerEvent.Happening] {
+        let (before, groups) = (old.breakoutInfo(at: now), new.breakoutInfo(at: now))
+        if before == groups { return [] }
+        guard let groups else { return [.breakoutClosed] }
+        switch (before?.phase, groups.phase) {
+        case (.planned?, .open), (nil, .open): return [.breakoutOpened(groups)]
+        case (.open?, .ending), (.planned?, .ending): return [.breakoutEnding(groups)]
+        default: return [.breakoutChanged(groups)]
+        }
     }
 
     /// The events of an announcement of the members, at most four of which come in a second (`RosterAnnouncer`).

@@ -53,6 +53,14 @@ package struct ServerEvent: Sendable {
         case inputEnded(InputInfo)
         /// The server saves work, or does not any more.
         case overloadChanged(Overload)
+        /// Everybody is moved to the breakout groups.
+        case breakoutOpened(BreakoutInfo)
+        /// Groups were made, or something about them has changed.
+        case breakoutChanged(BreakoutInfo)
+        /// Everybody was called back, and the countdown runs.
+        case breakoutEnding(BreakoutInfo)
+        /// Everybody is back, and the groups are gone.
+        case breakoutClosed
         case speakerChanged(String?)
         /// What everyone sees in one of the room's views.
         case layoutChanged(ShownLayout)
@@ -91,6 +99,8 @@ package struct ServerEvent: Sendable {
         case inputStarted = "input.started", inputLive = "input.live", inputRetrying = "input.retrying"
         case inputFailed = "input.failed", inputEnded = "input.ended"
         case overloadChanged = "overload.changed"
+        case breakoutOpened = "breakout.opened", breakoutChanged = "breakout.changed"
+        case breakoutEnding = "breakout.ending", breakoutClosed = "breakout.closed"
         case speakerChanged = "speaker.changed", layoutChanged = "layout.changed", chat
 
         /// Whether readers get the kind only where they name it: such events are many, or of the call's content.
@@ -106,7 +116,8 @@ extension ServerEvent.Happening {
     var saysWhoIsThere: Bool {
         switch self {
         case .participantJoined, .participantUpdated, .participantLeft, .speakerChanged, .layoutChanged, .chat,
-            .inputStarted, .inputLive, .inputRetrying, .inputFailed, .inputEnded:
+            .inputStarted, .inputLive, .inputRetrying, .inputFailed, .inputEnded, .breakoutOpened, .breakoutChanged,
+            .breakoutEnding:
             true
         default: false
         }
@@ -148,6 +159,10 @@ extension ServerEvent.Happening {
         case .inputFailed: .inputFailed
         case .inputEnded: .inputEnded
         case .overloadChanged: .overloadChanged
+        case .breakoutOpened: .breakoutOpened
+        case .breakoutChanged: .breakoutChanged
+        case .breakoutEnding: .breakoutEnding
+        case .breakoutClosed: .breakoutClosed
         case .speakerChanged: .speakerChanged
         case .layoutChanged: .layoutChanged
         case .chat: .chat

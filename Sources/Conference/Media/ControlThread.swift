@@ -9,7 +9,7 @@ final class ControlThread: Sendable {
     enum Key: Hashable, Sendable {
         case link(String)
         case tiles(room: String, ViewID)
-        case speakers(room: String)
+        case speakers(room: String, GroupID)
     }
 
     /// How often `housekeeping` runs.

@@ -74,7 +74,7 @@ final class MediaThreads: Sendable {
     /// thread with the fewest participants mixes the room's audio.
     func makeEngine(
         _ id: String, scene: Scene, tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void,
-        speakersChanged: @escaping @Sendable (Speakers) -> Void
+        speakersChanged: @escaping @Sendable (GroupID, Speakers) -> Void
     ) -> RoomEngine {
         let audio = audioClocks.min { $0.load < $1.load } ?? audioClocks[0]
         let services = MediaServices(

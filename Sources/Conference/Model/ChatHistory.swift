@@ -20,6 +20,15 @@ struct ChatHistory: Sendable {
         messages.removeFirst(gone)
     }
 
+    /// The messages that those of a breakout group may read.
+    func messages(in group: Int) -> [ChatMessage] { messages.filter { $0.group == group || $0.isForAll } }
+
+    /// Forgets what was written in breakout groups, and to these alone.
+    mutating func forgetGroups() {
+        messages.removeAll { $0.group != 0 && !$0.isForAll }
+        bytes = messages.reduce(0) { $0 + Self.size(of: $1) }
+    }
+
     mutating func clear() {
         messages = []
         bytes = 0

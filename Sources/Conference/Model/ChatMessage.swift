@@ -15,6 +15,11 @@ package struct ChatMessage: Hashable, Sendable {
     package var text: String
     package var picture: ChatPicture?
     package var at: Date
+    /// The number of the breakout group whose chat it is of; 0: the room itself. A message to one participant has the
+    /// sender's.
+    package var group = 0
+    /// Whether it is to all groups.
+    package var isForAll = false
 }
 
 /// A stored picture of a chat.

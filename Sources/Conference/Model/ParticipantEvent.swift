@@ -20,6 +20,8 @@ package enum ParticipantEvent: Hashable, Sendable {
     case chat(ChatMessage)
     /// The participant's own role has changed, or its key: by that it is a host of the room when it comes back.
     case role(Role, hostKey: String? = nil)
+    /// What the participant is to know of the breakout groups.
+    case breakout(BreakoutNotice)
     /// The room's settings for everyone (`RoomSettings.access`).
     case access(RoomAccess)
     /// Who waits to be let in. For moderators only.

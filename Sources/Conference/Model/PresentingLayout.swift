@@ -36,7 +36,7 @@ struct PresentingLayout {
     /// A layout as it was chosen for a view.
     struct Choice: Hashable, Sendable {
         var layout: String
-        /// The number of the presenting (see `Room.presentings`) during which it was chosen; nil: nobody presented.
+        /// The number of the presenting (`Room.presenting(in:)`) during which it was chosen; nil: nobody presented.
         var during: Int?
     }
 
@@ -56,10 +56,10 @@ struct PresentingLayout {
 
 extension Room {
     var isPresented: Bool { members.contains(where: \.isPresenting) }
+    func isPresented(in group: GroupID) -> Bool { members.contains { $0.isPresenting && place(of: $0) == group } }
 
-    var presentingLayout: PresentingLayout {
-        PresentingLayout(
-            current: isPresented ? settings.onPresent.layout.map { ($0, presentings) } : nil,
-            withOwnRules: layoutsWithPresentingRules)
+    func presentingLayout(in group: GroupID) -> PresentingLayout {
+        let current = presenting(in: group).flatMap { number in settings.onPresent.layout.map { ($0, number) } }
+        return PresentingLayout(current: current, withOwnRules: layoutsWithPresentingRules)
     }
 }

@@ -17,11 +17,12 @@ struct Room: Sendable {
     var settings: RoomSettings
     let createdAt: Date
     private(set) var members: [Member] = []
-    private(set) var speaker: String?
-    /// The latest speaker first.
-    private(set) var speakerRanks: [String] = []
-    /// The loudest first.
-    private(set) var loudest: [String] = []
+    /// Who speaks, of each group.
+    private(set) var speech: [GroupID: Speakers] = [:]
+    /// The dominant speaker of those who are in no group.
+    var speaker: String? { speech[.main]?.active }
+    /// nil: there are no breakout groups.
+    var breakout: Breakout?
     private(set) var emptySince: Instant?
     private(set) var waiting = WaitingList()
     /// Those that run or are paused, in the order of their starts.
@@ -31,8 +32,10 @@ struct Room: Sendable {
     /// Whether others outside of the room may see and hear it now.
     var isStreamed: Bool { isSentOn || settings.hls }
     private var joins = 0
-    /// How many times somebody began to present while nobody else did.
-    private(set) var presentings = 0
+    /// How many times somebody began to present while nobody else of the group did, and the number of the latest such
+    /// time of each group.
+    private var presentings = 0
+    private var presentingOf: [GroupID: Int] = [:]
     /// The number of the presenting during which the room's layout was chosen; nil: nobody presented.
     private(set) var layoutChosenDuring: Int?
     /// The member that has chosen the room's layout last; nil: it was chosen from outside.
@@ -67,18 +70,28 @@ struct Room: Sendable {
 
     /// A room as it comes from another server, before anyone is back.
     ///
-    /// - Parameter limit: until when everyone is expected back.
-    init(_ state: RoomState, settings: RoomSettings, expectedUntil limit: Instant, at now: Instant) {
+    /// - Parameters:
+    ///   - age: of the state.
+    ///   - limit: until when everyone is expected back.
+    init(
+        _ state: RoomState, age: Duration = .zero, settings: RoomSettings, expectedUntil limit: Instant, at now: Instant
+    ) {
         self.init(id: state.room, settings: settings, createdAt: state.createdAt, at: now)
         meetingID = state.meeting
         keepsSeats = true
         absent = AbsentSeats(state, until: limit)
+        breakout = state.breakout.flatMap { Breakout($0, age: age, at: now) }
         joins = absent.seats.count
         (hosts, links) = (Hosts(state.hosts), GuestLinks(state.links))
     }
 
     func member(_ id: String) -> Member? { members.first { $0.id == id } }
-    var infos: [ParticipantInfo] { members.map(\.info) }
+    var infos: [ParticipantInfo] { members.map { info($0) } }
+    func info(_ member: Member) -> ParticipantInfo {
+        var info = member.info
+        info.group = place(of: member).number
+        return info
+    }
 
     private func index(_ id: String) throws(ConferenceError) -> Int {
         guard let index = members.firstIndex(where: { $0.id == id }) else { throw .participantNotFound(id) }
@@ -219,9 +232,11 @@ struct Room: Sendable {
     mutating func leave(_ id: String, _ reason: LeaveReason = .left, at now: Instant) -> Bool {
         guard let index = members.firstIndex(where: { $0.id == id }) else { return false }
         let member = members.remove(at: index)
-        speakerRanks.removeAll { $0 == id }
-        loudest.removeAll { $0 == id }
-        if speaker == id { speaker = nil }
+        forgetSpeech(of: id)
+        if breakout != nil {
+            let known = Set(members.map(\.id)).union(absent.seats.map(\.id))
+            breakout?.keep(only: known)
+        }
         for index in members.indices { members[index].choice?.pins.removeAll { $0 == id } }
         let hasGone = (reason == .left || reason == .removed) && !member.mayReturn
         if member.role != .moderator {
@@ -341,6 +356,7 @@ struct Room: Sendable {
     /// Forgets who was in the meeting that is over.
     mutating func forgetSeats() {
         absent.clear()
+        breakout = nil
         hadRemoval = false
         meetingID = RandomToken.make(16)
     }
@@ -545,7 +561,7 @@ struct Room: Sendable {
     mutating func beginPresenting(_ id: String) throws(ConferenceError) {
         try require(.present, id)
         let index = try index(id)
-        if !isPresented { presentings += 1 }
+        if !isPresented(in: place(of: members[index])) { countPresenting(in: place(of: members[index])) }
         if !members[index].isPresenting {
             presentations += 1
             members[index].presentOrder = presentations
@@ -569,18 +585,34 @@ struct Room: Sendable {
     mutating func setLayout(_ name: String, pins: [String]?, by id: String) throws(ConferenceError) {
         try require(.changeLayout, id)
         if pins != nil { try require(.pinForAll, id) }
-        setLayout(name)
+        let place = place(of: members[try index(id)])
+        setLayout(name, in: place)
         layoutChosenBy = id
         if let pins {
-            for index in members.indices { members[index].pinOrder = pins.firstIndex(of: members[index].id) }
+            for index in members.indices where self.place(of: members[index]) == place {
+                members[index].pinOrder = pins.firstIndex(of: members[index].id)
+            }
         }
     }
 
-    private mutating func setLayout(_ name: String) {
-        settings.layout = name
+    private mutating func setLayout(_ name: String, in group: GroupID = .main) {
         layoutChosenBy = nil
         layoutChoices += 1
-        layoutChosenDuring = isPresented ? presentings : nil
+        if group != .main {
+            let presenting = presenting(in: group)
+            breakout?.setLayout(name, of: group, during: presenting)
+            return
+        }
+        settings.layout = name
+        layoutChosenDuring = presenting(in: .main)
+    }
+
+    /// The number of the presenting in a group; nil: nobody presents.
+    func presenting(in group: GroupID) -> Int? { isPresented(in: group) ? presentingOf[group] ?? 0 : nil }
+
+    private mutating func countPresenting(in group: GroupID) {
+        presentings += 1
+        presentingOf[group] = presentings
     }
 
     /// Gives a member another named view; its own choice stays on top.
@@ -601,16 +633,19 @@ struct Room: Sendable {
         let index = try index(id)
         var member = members[index]
         member.choice = choice
-        member.choiceMadeDuring = isPresented ? presentings : nil
+        member.choiceMadeDuring = presenting(in: watched(by: member))
         try requireRoom(for: member, limit)
         members[index] = member
     }
 
     private func requireRoom(for member: Member, _ limit: Int) throws(ConferenceError) {
         let pictures = pictures
-        let (wanted, free) = (pictures.view(of: member).withEveryone, [.main, settings.recordedView])
+        let wanted = pictures.view(of: member).withEveryone
+        // Each group may have as many as a room of its own.
+        let free = [ViewID.main.name, settings.recordedView.name].map { ViewID($0, group: wanted.group) }
         let others = members.filter { $0.id != member.id }
-        let used = Set(others.map { pictures.view(of: $0).withEveryone }).subtracting(free)
+        let used = Set(others.map { pictures.view(of: $0).withEveryone })
+            .filter { $0.group == wanted.group }.subtracting(free)
         if free.contains(wanted) || used.contains(wanted) || used.count < limit { return }
         throw .atCapacity(
             "The room shows \(limit) pictures beside the one for all, which is all that it may: take one of those, or the room's.",
@@ -632,7 +667,9 @@ struct Room: Sendable {
         try require(moderation.action, id)
         switch moderation {
         case .mute(let other): return try mute([index(other)], by: id)
-        case .muteAll: return mute(members.indices.filter { members[$0].id != id }, by: id)
+        case .muteAll:
+            let place = place(of: id)
+            return mute(members.indices.filter { members[$0].id != id && self.place(of: members[$0]) == place }, by: id)
         case .askToUnmute(let other):
             let index = try index(other)
             members[index].isAskedToUnmute = true
@@ -661,7 +698,9 @@ struct Room: Sendable {
             try self.change(other, change)
         case .setRecorded(let other, let isRecorded): try setRecorded(other, isRecorded, by: .host)
         case .lowerHand(let other): members[try index(other)].hand = false
-        case .lowerHands: for index in members.indices { members[index].hand = false }
+        case .lowerHands:
+            let place = place(of: id)
+            for index in members.indices where self.place(of: members[index]) == place { members[index].hand = false }
         case .changeRole(let other, let role): try changeRole(other, to: role, by: id)
         case .stage(let other):
             guard members[try index(other)].effectiveRole == .viewer else { return [] }
@@ -735,7 +774,7 @@ struct Room: Sendable {
         }
         if let value = change.volume { members[index].volume = value }
         if let value = change.name { members[index].name = value }
-        return members[index].info
+        return info(members[index])
     }
 
     mutating func change(_ change: RoomSettingsChange) throws(ConferenceError) {
@@ -751,11 +790,57 @@ struct Room: Sendable {
 
     // MARK: - Speakers
 
-    mutating func speakers(active: String?, ranks: [String], speaking: Set<String>, loudest: [String] = []) {
-        speaker = active.flatMap { member($0) == nil ? nil : $0 }
-        speakerRanks = ranks.filter { member($0) != nil }
-        self.loudest = loudest.filter { member($0) != nil }
-        for index in members.indices { members[index].isSpeaking = speaking.contains(members[index].id) }
+    /// Takes over who speaks in a group. Who has left it meanwhile does not count.
+    mutating func speakers(_ heard: Speakers, in group: GroupID = .main) {
+        let present = Set(members.filter { place(of: $0) == group }.map(\.id))
+        speech[group] = Speakers(
+            active: heard.active.flatMap { present.contains($0) ? $0 : nil },
+            ranks: heard.ranks.filter(present.contains), speaking: heard.speaking.intersection(present),
+            loudest: heard.loudest.filter(present.contains))
+        for index in members.indices where present.contains(members[index].id) {
+            members[index].isSpeaking = heard.speaking.contains(members[index].id)
+        }
+    }
+
+    private mutating func forgetSpeech(of id: String) {
+        for (group, heard) in speech {
+            speech[group] = Speakers(
+                active: heard.active == id ? nil : heard.active, ranks: heard.ranks.filter { $0 != id },
+                speaking: heard.speaking.subtracting([id]), loudest: heard.loudest.filter { $0 != id })
+        }
+    }
+
+    // MARK: - Breakout groups
+
+    /// Changes the breakout groups by `body`, and with them who is where.
+    ///
+    /// - Parameter limit: the most views in use in each group, as for `show`: who would exceed it where it comes to gets
+    ///   the group's usual one.
+    mutating func changePlaces(
+        limit: Int, _ body: (inout Room) throws(ConferenceError) -> Void
+    ) throws(ConferenceError) {
+        let before = members.map { place(of: $0) }
+        try body(&self)
+        for index in members.indices where place(of: members[index]) != before[index] {
+            moved(index, limit)
+        }
+        let groups = Set(breakout?.groups.map(\.id) ?? []).union([.main])
+        speech = speech.filter { groups.contains($0.key) }
+    }
+
+    private mutating func moved(_ index: Int, _ limit: Int) {
+        let id = members[index].id
+        forgetSpeech(of: id)
+        members[index].isSpeaking = false
+        // A hand was raised for those who saw it.
+        members[index].hand = false
+        let place = place(of: members[index])
+        if members[index].isPresenting, members.count(where: { $0.isPresenting && self.place(of: $0) == place }) == 1 {
+            countPresenting(in: place)
+        }
+        do { try requireRoom(for: members[index], limit) } catch {
+            (members[index].choice, members[index].viewName) = (nil, nil)
+        }
     }
 }
 
@@ -858,8 +943,6 @@ extension Room {
     /// The events that everyone gets at once after a change from `old`. `RosterAnnouncer` announces the members.
     func events(since old: Room) -> [ParticipantEvent] {
         var events: [ParticipantEvent] = []
-        if old.speaker != speaker { events.append(.speaker(speaker)) }
-        if old.recordings != recordings { events.append(.recording(recordings.shown, all: recordings)) }
         if old.isStreamed != isStreamed { events.append(.streaming(isStreamed)) }
         if old.settings.access != settings.access { events.append(.access(settings.access)) }
         return events

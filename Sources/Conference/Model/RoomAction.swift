@@ -30,6 +30,8 @@ package enum RoomAction: String, Sendable, CaseIterable {
     case setPolicy
     /// To let in and refuse those who wait, and to set whether people wait at all (`RoomSettings.admit`).
     case admit
+    /// To make breakout groups, to put people into them and to call them back, to hear into several, and to speak to all.
+    case breakOut
     /// To end the call of everyone.
     case end
 
@@ -53,7 +55,7 @@ package enum RoomAction: String, Sendable, CaseIterable {
         case .mute, .askToUnmute, .stopScreen, .stopVideo, .setVolume, .setRecorded, .lowerHands, .changeRole, .stage,
             .remove,
             .lock,
-            .lockLayout, .setPIN, .invite, .setPolicy, .admit, .end:
+            .lockLayout, .setPIN, .invite, .setPolicy, .admit, .breakOut, .end:
             (.no, .no, .no, .yes)
         }
     }
@@ -95,6 +97,7 @@ package enum RoomAction: String, Sendable, CaseIterable {
         case .invite: "make guest links"
         case .setPolicy: "decide what participants may do"
         case .admit: "decide who is let in"
+        case .breakOut: "make groups"
         case .end: "end the call for everyone"
         }
     }

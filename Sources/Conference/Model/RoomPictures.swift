@@ -5,21 +5,32 @@ import RoomMedia
 /// What the members of a room see at one moment: each a named view, with its own choice of layout and pins on top.
 struct RoomPictures {
     private let room: Room
-    private let presenting: PresentingLayout
-    private let two: CallOfTwo
+    /// Of the room itself and of its open groups.
+    private let presenting: [GroupID: PresentingLayout]
+    private let two: [GroupID: CallOfTwo]
 
     init(of room: Room) {
         self.room = room
-        two = CallOfTwo(room)
-        presenting = room.presentingLayout
+        let groups = [GroupID.main] + room.openGroups
+        presenting = Dictionary(groups.map { ($0, room.presentingLayout(in: $0)) }) { first, _ in first }
+        two = Dictionary(groups.map { ($0, CallOfTwo(room, in: $0)) }) { first, _ in first }
     }
 
-    /// The layout of a named view. One that has none of its own takes the room's, as it was chosen there.
-    func layout(ofView name: String) -> String {
-        let own = room.settings.views[name]?.layout
-        return presenting.shown(
-            PresentingLayout.Choice(
-                layout: own ?? room.settings.layout, during: own == nil ? room.layoutChosenDuring : nil))
+    private func shown(_ choice: PresentingLayout.Choice, in group: GroupID) -> String {
+        presenting[group]?.shown(choice) ?? choice.layout
+    }
+
+    /// The layout of a named view. One that has none of its own takes the group's, or the room's, as it was chosen
+    /// there.
+    func layout(ofView name: String, in group: GroupID = .main) -> String {
+        if let own = room.settings.views[name]?.layout { return shown(PresentingLayout.Choice(layout: own), in: group) }
+        var choice = PresentingLayout.Choice(layout: room.settings.layout, during: room.layoutChosenDuring)
+        if group != .main {
+            let its = room.breakout?.group(group)
+            choice = PresentingLayout.Choice(
+                layout: its?.layout ?? room.settings.layout, during: its?.layout == nil ? nil : its?.layoutChosenDuring)
+        }
+        return shown(choice, in: group)
     }
 
     /// The name of the view that a member gets: its own, that of the participant for whom it stands, or `main`. A view
@@ -31,19 +42,22 @@ struct RoomPictures {
 
     /// The view that a member gets. A choice that shows the same as the named view is none.
     func view(of member: Member) -> ViewID {
-        let name = viewName(of: member)
+        let (name, group) = (viewName(of: member), room.watched(by: member))
         let owner = member.choice == nil ? member.asParticipant.flatMap { room.member($0) } ?? member : member
-        let named = two.view(ViewID(name), layout: self.layout(ofView: name), for: owner.id)
+        let usual = self.layout(ofView: name, in: group)
+        let named =
+            two[group]?.view(ViewID(name, group: group), layout: usual, for: owner.id)
+            ?? ViewID(name, group: group)
         guard let choice = owner.choice else { return named }
-        let layout = presenting.shown(
-            PresentingLayout.Choice(layout: choice.layout, during: owner.choiceMadeDuring))
-        if choice.pins.isEmpty, layout == self.layout(ofView: name) { return named }
-        return ViewID(name, choice: ViewChoice(layout: layout, pins: choice.pins))
+        let layout = shown(
+            PresentingLayout.Choice(layout: choice.layout, during: owner.choiceMadeDuring), in: group)
+        if choice.pins.isEmpty, layout == usual { return named }
+        return ViewID(name, choice: ViewChoice(layout: layout, pins: choice.pins), group: group)
     }
 
     func shown(_ view: ViewID) -> ShownLayout {
         ShownLayout(
-            name: view.choice?.layout ?? layout(ofView: view.name), view: view.name,
+            name: view.choice?.layout ?? layout(ofView: view.name, in: view.group), view: view.name,
             scope: view.choice == nil ? .room : .me, pins: view.choice?.pins ?? [])
     }
 }
@@ -67,14 +81,16 @@ extension Room {
 
     /// Whether nothing changed since `old` that decides who sees what.
     func hasSamePictures(as old: Room) -> Bool {
-        members == old.members && settings == old.settings && layoutChosenDuring == old.layoutChosenDuring
+        members == old.members && settings == old.settings && breakout == old.breakout
+            && layoutChosenDuring == old.layoutChosenDuring
             && layoutsWithPresentingRules == old.layoutsWithPresentingRules && isSparing == old.isSparing
     }
 
     /// Whether a view of the room uses one of these layouts.
     func uses(_ layouts: Set<String>) -> Bool {
         let named = [settings.layout, settings.onPresent.layout].compactMap { $0 }
-        return (named + settings.views.values.compactMap(\.layout) + members.compactMap(\.choice?.layout))
+        let groups = breakout?.groups.compactMap(\.layout) ?? []
+        return (named + groups + settings.views.values.compactMap(\.layout) + members.compactMap(\.choice?.layout))
             .contains(where: layouts.contains)
     }
 
@@ -88,7 +104,8 @@ extension Room {
         for pin in pins ?? [] where self.member(pin) != nil && !kept.contains(pin) { kept.append(pin) }
         let choice = ViewChoice(layout: layout ?? pictures.shown(pictures.view(of: member)).name, pins: kept)
         // Clients know the named view by the layout that it shows, while somebody presents too.
-        let isNamed = choice.pins.isEmpty && choice.layout == pictures.layout(ofView: pictures.viewName(of: member))
+        let named = pictures.layout(ofView: pictures.viewName(of: member), in: watched(by: member))
+        let isNamed = choice.pins.isEmpty && choice.layout == named
         return isNamed ? nil : choice
     }
 

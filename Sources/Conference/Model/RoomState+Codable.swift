@@ -113,6 +113,7 @@ extension RoomState {
         recordings = members.list(.recordings)
         streams = members.list(.streams)
         inputs = members.list(.inputs)
+        breakout = members.value(.breakout)
     }
 }
 
@@ -205,6 +206,7 @@ extension RoomState.Recording {
         tracks = members.value(.tracks)
         startedBy = members.value(.startedBy)
         isPaused = members.value(.isPaused) ?? isPaused
+        group = members.value(.group)
     }
 }
 

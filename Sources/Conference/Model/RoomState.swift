@@ -8,7 +8,7 @@ package struct RoomState: Hashable, Sendable, Codable {
     enum CodingKeys: String, CodingKey {
         case version, needs, room, meeting, createdAt, savedAt, isReserved = "reserved", settings, seats, gone, removed,
             hosts, links, isOver = "over", chat
-        case recordings, streams, inputs
+        case recordings, streams, inputs, breakout
     }
 
     /// Increases with each addition that other versions should know of. Nodes tell it as `NodeRecord.protocol`.
@@ -51,6 +51,7 @@ package struct RoomState: Hashable, Sendable, Codable {
     package var recordings: [Recording] = []
     package var streams: [Stream] = []
     package var inputs: [Input] = []
+    package var breakout: Groups?
 
     init(room: String, meeting: String, createdAt: Date, savedAt: Date) {
         self.room = room
@@ -201,7 +202,7 @@ package struct RoomState: Hashable, Sendable, Codable {
 
     package struct Recording: Hashable, Sendable, Codable {
         enum CodingKeys: String, CodingKey {
-            case series, part, view, audioOnly, tracks, startedBy, isPaused = "paused"
+            case series, part, view, audioOnly, tracks, startedBy, isPaused = "paused", group
         }
 
         package var series: String
@@ -212,6 +213,30 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var tracks: Bool?
         package var startedBy: String?
         package var isPaused = false
+        /// The number of its breakout group; nil: it is of the room itself.
+        package var group: Int?
+    }
+
+    /// Breakout groups.
+    package struct Groups: Hashable, Sendable, Codable {
+        /// Those that are open; others are planned.
+        package var isOpen: Bool
+        /// In the order of their numbers.
+        package var names: [String]
+        package var mayChoose: Bool
+        /// The numbers of the groups of participants.
+        package var places: [String: Int]
+        /// The seconds until everybody is back, when the state was saved.
+        package var endsIn: Double?
+        package var isEnding: Bool
+        /// By the ids of moderators.
+        package var hosts: [String: Host]
+    }
+
+    package struct Host: Hashable, Sendable, Codable {
+        package var listensTo: [Int]
+        package var looksInto: Int?
+        package var speaksToAll: Bool
     }
 
     package struct Stream: Hashable, Sendable, Codable {

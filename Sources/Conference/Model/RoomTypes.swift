@@ -166,6 +166,8 @@ package struct ParticipantInfo: Hashable, Sendable {
     package var isInput = false
     /// What it says to send, and the server has not got for some seconds.
     package var missing: MediaKinds = []
+    /// The number of the breakout group that it is in; 0: the room itself.
+    package var group = 0
 }
 
 /// Moderation of one participant; nil leaves a value as it is.
@@ -230,11 +232,14 @@ package struct RecordingWish: Hashable, Sendable {
     package var audioOnly: Bool
     /// Whether each participant's audio and pictures are written beside it; nil: as `recording.tracks` says.
     package var tracks: Bool?
+    /// The number of the breakout group that it is of; 0: the room itself.
+    package var group: Int
 
-    package init(view: String? = nil, audioOnly: Bool = false, tracks: Bool? = nil) {
+    package init(view: String? = nil, audioOnly: Bool = false, tracks: Bool? = nil, group: Int = 0) {
         self.view = view
         self.audioOnly = audioOnly
         self.tracks = tracks
+        self.group = group
     }
 }
 
@@ -259,6 +264,8 @@ package struct RecordingInfo: Hashable, Sendable {
     package var view: String?
     /// Whether its file is audio alone.
     package var audioOnly = false
+    /// The breakout group that it is of; nil: the room itself.
+    package var group: RecordedGroup?
     /// The files of single participants, in the order of their beginnings.
     package var tracks: [RecordingTrack] = []
     /// How smooth its picture is; nil where it is audio alone, and in entries of older versions.

@@ -279,7 +279,7 @@ extension RecordingInfo {
             id: entry.id, room: entry.room, file: entry.file, state: state, startedAt: entry.beganAt,
             preRoll: .seconds(entry.preRoll ?? 0), duration: entry.duration.map { .seconds($0) }, bytes: entry.bytes,
             files: entry.parts ?? (entry.state == .repairing ? [] : entry.files.map { RecordingPart(file: $0) }),
-            view: entry.view, audioOnly: entry.audioOnly ?? false, tracks: entry.tracks ?? [],
+            view: entry.view, audioOnly: entry.audioOnly ?? false, group: entry.group, tracks: entry.tracks ?? [],
             dropped: entry.dropped ?? RecordingLosses(), isRepaired: entry.wasRecovered, failure: entry.message,
             delivery: entry.delivery)
         (frames, title) = (entry.frames, entry.title)

@@ -14,6 +14,8 @@ final class RoomRecording: Sendable {
     let startedBy: String?
     /// The view whose picture it takes; nil: it is audio alone.
     let view: ViewID?
+    /// The breakout group that it is of.
+    let group: GroupID
     let content: RecordingContent
     let startedAt = MonotonicClock.now()
     let path: String
@@ -49,6 +51,7 @@ final class RoomRecording: Sendable {
     ) {
         id = entry.id
         self.view = view
+        group = GroupID(entry.group?.number ?? 0)
         self.content = content
         self.startedBy = startedBy
         self.recorder = recorder
@@ -58,6 +61,7 @@ final class RoomRecording: Sendable {
         var info = RecordingInfo(
             id: entry.id, room: entry.room, file: entry.file, state: .recording, startedAt: entry.beganAt,
             view: view?.name, audioOnly: content.audioOnly, delivery: entry.delivery)
+        info.group = entry.group
         info.continues = entry.continues
         if view != nil { info.frames = RecordingFrames(wanted: Double(framesPerSecond), overloaded: 0) }
         state = Guarded(State(info: info))
@@ -74,7 +78,7 @@ final class RoomRecording: Sendable {
 
     /// Notes in the timeline what changed in the room, with `old` nil what is so at the recording's start.
     func follow(_ room: Room, since old: Room?) {
-        let events = TimelineNotes.events(room, since: old, in: view ?? .main)
+        let events = TimelineNotes.events(room, since: old, in: view ?? ViewID(ViewSettings.main, group: group))
         if content.tracks { follow(names: Dictionary(room.members.map { ($0.id, $0.name) }) { $1 }) }
         // A start is at the beginning, even where the recording has media from before.
         let now = old == nil ? Instant.zero : MonotonicClock.now()
@@ -172,7 +176,7 @@ final class RoomRecording: Sendable {
         defer { attachTracks(to: engine) }
         let (recorder, name) = (recorder, "recording-\(id)")
         guard let view else {
-            let tap = engine.tapAudio(name) { recorder.append(audio: $0, timestamp: $1) }
+            let tap = engine.tapAudio(name, of: group) { recorder.append(audio: $0, timestamp: $1) }
             state.withLock { $0.tap = tap }
             return false
         }
@@ -197,7 +201,7 @@ final class RoomRecording: Sendable {
         }
         let picture: @Sendable (TrackPicture) -> Bool = { tracks.append(RecordingTracks.Picture($0)) }
         let tap = TrackTap(voices: voices, picture: content.audioOnly ? nil : picture)
-        let end = engine.tapTracks("tracks-\(id)", tap)
+        let end = engine.tapTracks("tracks-\(id)", of: group, tap)
         state.withLock { $0.endTracks = end }
     }
 

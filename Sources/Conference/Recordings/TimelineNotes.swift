@@ -10,8 +10,9 @@ enum TimelineNotes {
     ///   - old: nil where the recording starts: all that is so then.
     ///   - view: the recorded one.
     static func events(_ room: Room, since old: Room?, in view: ViewID) -> [TimelineEvent] {
-        let before = Dictionary(uniqueKeysWithValues: (old.map(people) ?? []).map { ($0.id, $0) })
-        let now = people(of: room)
+        let before = Dictionary(
+            uniqueKeysWithValues: (old.map { people(of: $0, in: view.group) } ?? []).map { ($0.id, $0) })
+        let now = people(of: room, in: view.group)
         let present = Set(now.map(\.id))
         var events = before.values.filter { $0.isRecorded && !present.contains($0.id) }.sorted {
             $0.joinOrder < $1.joinOrder
@@ -38,8 +39,10 @@ enum TimelineNotes {
         return events
     }
 
-    /// Those who may be seen or heard.
-    private static func people(of room: Room) -> [Member] { room.members.filter { $0.effectiveRole != .viewer } }
+    /// Those of the recorded group who may be seen or heard.
+    private static func people(of room: Room, in group: GroupID) -> [Member] {
+        room.members.filter { $0.effectiveRole != .viewer && room.place(of: $0) == group }
+    }
 }
 
 extension Member {

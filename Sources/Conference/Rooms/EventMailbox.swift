@@ -80,7 +80,8 @@ final class EventCounters: Sendable {
 
 extension ParticipantEvent {
     fileprivate enum StateKind {
-        case participants, tiles, speaker, layout, recording, streaming, role, access, waiting, link, connection
+        case participants, tiles, speaker, layout, recording, streaming, role, access, waiting, link, connection,
+            breakout
     }
 
     /// The state that the event reports; nil: the event reports an occurrence.
@@ -94,6 +95,7 @@ extension ParticipantEvent {
         case .streaming: .streaming
         case .role: .role
         case .access: .access
+        case .breakout: .breakout
         case .waiting: .waiting
         case .link: .link
         case .connection: .connection

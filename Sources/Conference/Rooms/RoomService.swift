@@ -82,8 +82,10 @@ final class RoomService: Sendable {
             tilesChanged: { [weak self] view, tiles in
                 self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
             },
-            speakersChanged: { [weak self] speakers in
-                self?.control.post(.speakers(room: id)) { [weak self] in self?.speakersChanged(id, speakers) }
+            speakersChanged: { [weak self] group, speakers in
+                self?.control.post(.speakers(room: id, group)) { [weak self] in
+                    self?.speakersChanged(id, group, speakers)
+                }
             })
     }
 
@@ -99,18 +101,19 @@ final class RoomService: Sendable {
         let settings = try state.settings.settings(on: base) { layouts[$0] != nil }
         let worth = state.worth(settings, isReserved: configuration.rooms.create == .api, at: date)
         let now = MonotonicClock.now()
+        let age = Duration.seconds(max(0, date.timeIntervalSince(state.savedAt)))
         if worth == .nothing {
             // What is left of a room that has ended was written then.
-            let age = Duration.seconds(max(0, date.timeIntervalSince(state.savedAt)))
             registry.keep(KeptRoom(state), of: id, hostsLife: max(.zero, Hosts.keep - age), at: now)
             return false
         }
         let made = try registry.room(id, for: .administrator) { _ in
             var known = state
             if worth == .settings { (known.seats, known.gone, known.meeting) = ([], [], RandomToken.make(16)) }
+            if worth != .everything { known.breakout = nil }
             // Moderators are expected in any case: else a stranger would become the moderator of a waiting room.
             var room = Room(
-                known, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
+                known, age: age, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
             room.hostAbsence = configuration.rooms.hostAbsence
             events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
             return HostedRoom(
@@ -235,6 +238,7 @@ final class RoomService: Sendable {
             }
             endScreenPeers(&slot)
             endInputs(&slot)
+            endGroups(&slot, since: old)
             publish(&slot, since: old)
             return result
         }
@@ -259,6 +263,63 @@ final class RoomService: Sendable {
         if slot.inputs.isEmpty { return }
         let room = slot.room
         tell(slot.endInputs { room.member($0) == nil }, of: room)
+    }
+
+    // MARK: - Breakout groups
+
+    /// Ends the recordings and the chats of groups that are over.
+    private func endGroups(_ slot: inout RoomSlot, since old: Room) {
+        if old.breakout?.isOpen == true, slot.room.breakout == nil { slot.history.forgetGroups() }
+        for recording in slot.running where recording.group != .main && !slot.room.hasOpen(recording.group) {
+            _ = slot.end(recording.id)
+            recordings.finish(recording, by: .room)
+        }
+    }
+
+    /// Tells each member of `old` what has changed for it about breakout groups.
+    private func announceBreakout(_ slot: RoomSlot, since old: Room) {
+        if old.breakout == nil, slot.room.breakout == nil { return }
+        let now = MonotonicClock.now()
+        let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
+        let (before, info) = (old.breakoutInfo(at: now), slot.room.breakoutInfo(at: now))
+        for member in slot.room.members {
+            guard let was = known[member.id] else { continue }
+            let notice = slot.room.breakoutNotice(for: member, info)
+            if old.breakoutNotice(for: was, before) != notice { notify(slot, member.id, .breakout(notice)) }
+        }
+    }
+
+    /// Tells each member of `old` the recordings that show it, where these are others than before.
+    private func announceRecordings(_ slot: RoomSlot, since old: Room) {
+        if old.recordings == slot.room.recordings, old.breakout == slot.room.breakout { return }
+        let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
+        var events: [GroupID: SharedEvent] = [:]
+        for member in slot.room.members {
+            guard let was = known[member.id], let listener = slot.listeners[member.id] else { continue }
+            let recordings = slot.room.recordings(of: member)
+            if old.recordings(of: was) == recordings { continue }
+            let group = slot.room.place(of: member)
+            let event = events[group] ?? SharedEvent(.recording(recordings.shown, all: recordings))
+            events[group] = event
+            put(event, in: listener.mailbox)
+        }
+    }
+
+    /// Tells each member of `old` the dominant speaker of those whom it sees now, where that is another one.
+    private func announceSpeakers(_ slot: RoomSlot, since old: Room) {
+        let isSame = old.speech.compactMapValues(\.active) == slot.room.speech.compactMapValues(\.active)
+        if isSame, old.breakout == slot.room.breakout { return }
+        let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
+        var events: [GroupID: SharedEvent] = [:]
+        for member in slot.room.members {
+            guard let was = known[member.id], let listener = slot.listeners[member.id] else { continue }
+            let speaker = slot.room.speaker(for: member)
+            if old.speaker(for: was) == speaker { continue }
+            let group = slot.room.watched(by: member)
+            let event = events[group] ?? SharedEvent(.speaker(speaker))
+            events[group] = event
+            put(event, in: listener.mailbox)
+        }
     }
 
     // MARK: - Waiting
@@ -288,16 +349,25 @@ final class RoomService: Sendable {
     private func publish(_ slot: inout RoomSlot, since old: Room) {
         if old.kept != slot.room.kept { file?.changed() }
         let isSameMembers = old.members == slot.room.members
-        if !isSameMembers { announce(&slot) }
+        let isSameBreakout = old.breakout == slot.room.breakout
+        if !isSameMembers || !isSameBreakout { announce(&slot) }
         if old.hasPeople != slot.room.hasPeople {
             let now = MonotonicClock.now()
             for recording in slot.running { recording.rest(!slot.room.hasPeople, at: now) }
         }
+        announceSpeakers(slot, since: old)
+        announceRecordings(slot, since: old)
+        let isSameRecordings = old.recordings.map(\.id) == slot.room.recordings.map(\.id)
+        let isSameInGroups = isSameMembers && isSameBreakout && isSameRecordings
+        if !isSameInGroups { announceBreakout(slot, since: old) }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
         let isSamePicture = slot.room.hasSamePictures(as: old)
         let happenings = slot.feed.changes(
             from: old, to: slot.room, isSameMembers: isSameMembers, isSamePicture: isSamePicture)
         tell(happenings, of: slot.room, isPrivate: old.settings.isPrivate)
+        if !isSameInGroups {
+            tell(slot.feed.breakout(from: old, to: slot.room, at: MonotonicClock.now()), of: slot.room)
+        }
         announceWaiting(slot, since: old)
         for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
             if was.role != member.role || member.hostKey != nil && was.hostKey != member.hostKey {
@@ -328,10 +398,11 @@ final class RoomService: Sendable {
         for (id, view) in moved {
             if let tiles = slot.tiles[view] { notify(slot, id, .tiles(tiles)) }
         }
-        if reshaped || !moved.isEmpty {
+        if reshaped || !moved.isEmpty || !isSameBreakout {
             media.peers.everywhere { [id = slot.room.id] host, now in host.refresh(id, at: now) }
         }
-        updateLimits(&slot)
+        // Who was moved has no tile until the next tick, whose tiles say what each one has to send.
+        if isSameBreakout { updateLimits(&slot) }
     }
 
     /// The members of `old` that get another view now.
@@ -423,7 +494,7 @@ final class RoomService: Sendable {
     func follow(_ level: OverloadState.Level) {
         let wanted = level >= .noTopRung || level > .none && isSparing.load(ordering: .relaxed)
         guard isSparing.exchange(wanted, ordering: .relaxed) != wanted else { return }
-        for room in registry.rooms where room.read({ $0.room.members.count(where: \.isShown) == 2 }) == true {
+        for room in registry.rooms where room.read(\.room.mayBeCallOfTwo) == true {
             _ = try? change(room) { _ throws(ConferenceError) in }
         }
     }
@@ -490,11 +561,7 @@ final class RoomService: Sendable {
         }
     }
 
-    private func speakersChanged(_ room: String, _ speakers: Speakers) {
-        _ = try? change(room) { slot throws(ConferenceError) in
-            slot.room.speakers(
-                active: speakers.active, ranks: speakers.ranks, speaking: speakers.speaking,
-                loudest: speakers.loudest)
-        }
+    private func speakersChanged(_ room: String, _ group: GroupID, _ speakers: Speakers) {
+        _ = try? change(room) { slot throws(ConferenceError) in slot.room.speakers(speakers, in: group) }
     }
 }

@@ -2,6 +2,7 @@ import Basics
 import FoundationEssentials
 import Recording
 import RoomMedia
+import Threads
 
 extension RoomSlot {
     /// A room as it comes from another server.
@@ -29,7 +30,9 @@ extension RoomSlot {
         state.gone = room.absent.gone
         state.hosts = RoomState.HostKeys(room.hosts)
         state.links = room.links.all.map { RoomState.Link($0) }
-        state.chat = history.messages.map { RoomState.Message($0) }
+        // What is said in a group stays there: a server of an older version would show it to everybody.
+        state.chat = history.messages(in: 0).map { RoomState.Message($0) }
+        state.breakout = room.breakout.map { RoomState.Groups($0, at: MonotonicClock.now()) }
         state.recordings = pending.recordings + running.map { RoomState.Recording($0) }
         state.streams = pending.streams + streams.running.map { RoomState.Stream($0.request) }
         state.inputs = pending.inputs + inputs.filter { !$0.isOver }.map { RoomState.Input($0.wish) }
@@ -47,7 +50,9 @@ extension RoomSlot {
 
 extension Room {
     fileprivate func differsInState(from old: Room) -> Bool {
-        if settings != old.settings || kept != old.kept || meetingID != old.meetingID || absent != old.absent {
+        if settings != old.settings || kept != old.kept || meetingID != old.meetingID || absent != old.absent
+            || breakout != old.breakout
+        {
             return true
         }
         if recordings.map(\.id) != old.recordings.map(\.id) || recordings.map(\.state) != old.recordings.map(\.state) {
@@ -174,6 +179,7 @@ extension RoomState.Recording {
         tracks = recording.content.tracks
         startedBy = recording.startedBy
         isPaused = info.state == .paused
+        group = recording.group == .main ? nil : recording.group.number
     }
 }
 

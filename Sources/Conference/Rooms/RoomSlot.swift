@@ -73,8 +73,10 @@ struct RoomSlot {
     /// The view that a member gets.
     func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .main }
 
-    /// The recording that those in the room see and control where they name none.
-    var recording: RoomRecording? { room.recordings.shown.flatMap { recording($0.id) } }
+    /// The recording that a member sees and controls where it names none.
+    func recording(seenBy id: String) -> RoomRecording? {
+        room.member(id).flatMap { room.recordings(of: $0).shown }.flatMap { recording($0.id) }
+    }
     func recording(_ id: String) -> RoomRecording? { running.first { $0.id == id } }
 
     /// Takes a recording out of the room, for its caller to close; nil: it does not run.
@@ -97,7 +99,7 @@ struct RoomSlot {
     /// Whether the room keeps something of a meeting beside its running recordings.
     var remembersMeeting: Bool {
         !history.messages.isEmpty || recordings.isPast(beside: Set(running.map(\.id))) || room.absent != AbsentSeats()
-            || room.hadRemoval || !pending.isEmpty
+            || room.hadRemoval || room.breakout != nil || !pending.isEmpty
     }
 
     /// Forgets what the next meeting must not see.
@@ -184,8 +186,8 @@ struct RoomSlot {
         let used = room.members.filter { !$0.isInput }.map { pictures.view(of: $0).withEveryone }
         let named = room.settings.viewNames.map { ViewID($0) }
         let own = Set(used).subtracting(named).sorted {
-            ($0.name, $0.choice?.layout ?? "", $0.choice?.pins.joined() ?? "")
-                < ($1.name, $1.choice?.layout ?? "", $1.choice?.pins.joined() ?? "")
+            ($0.group.number, $0.name, $0.choice?.layout ?? "", $0.choice?.pins.joined() ?? "")
+                < ($1.group.number, $1.name, $1.choice?.layout ?? "", $1.choice?.pins.joined() ?? "")
         }
         return (named + own).map { view in
             let format = room.settings.format(ofView: view.name)
@@ -204,14 +206,14 @@ struct RoomSlot {
     static func scene(of room: Room, using used: Set<ViewID> = [], layout: (String) -> Layout?) -> Scene {
         var scene = Scene(
             width: room.settings.width, height: room.settings.height, framesPerSecond: room.settings.framesPerSecond,
-            views: [:], speaker: room.speaker)
+            views: [:])
         scene.viewOf = room.views
         let pictures = room.pictures
         let takers = Dictionary(grouping: room.members.filter { !$0.isInput }) { scene.viewOf[$0.id] ?? .main }
         for view in used.union([.main]) {
             let shown = pictures.shown(view)
             // Others' tiles are all that who has a picture alone may want (`self` of layouts).
-            let isOwn = view != .main && takers[view]?.count == 1
+            let isOwn = view != ViewID(ViewSettings.main, group: view.group) && takers[view]?.count == 1
             var its = layout(shown.name)
             if view.viewer != nil { its?.showsSelf = false }
             scene.views[view] = Scene.View(
@@ -221,8 +223,11 @@ struct RoomSlot {
             scene.views[view]?.viewer =
                 view.viewer ?? (isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil)
         }
-        for (rank, id) in room.speakerRanks.enumerated() { scene.speakerRanks[id] = rank }
-        for (rank, id) in room.loudest.enumerated() { scene.loudnessRanks[id] = rank }
+        for (group, speech) in room.speech {
+            scene.speakers[group] = speech.active
+            for (rank, id) in speech.ranks.enumerated() { scene.speakerRanks[id] = rank }
+            for (rank, id) in speech.loudest.enumerated() { scene.loudnessRanks[id] = rank }
+        }
         scene.room = room.id
         scene.transition = room.settings.transition
         for member in room.members {
@@ -239,14 +244,17 @@ struct RoomSlot {
             person.pinOrder = member.pinOrder ?? 0
             person.presentOrder = member.presentOrder
             person.isRecorded = member.isRecorded
+            person.group = room.place(of: member)
+            person.alsoHears = room.alsoHeard(by: member)
+            person.isHeardEverywhere = room.isHeardEverywhere(member)
             scene.people.append(person)
         }
-        scene.people += room.members.compactMap(Self.screen)
+        scene.people += room.members.compactMap { Self.screen(of: $0, in: room.place(of: $0)) }
         return scene
     }
 
     /// The picture of the screen that a member sends beside the camera; nil: none.
-    private static func screen(of member: Member) -> Scene.Person? {
+    private static func screen(of member: Member, in group: GroupID) -> Scene.Person? {
         guard member.sendsScreenBeside, member.isShown else { return nil }
         var person = Scene.Person(
             id: PictureID.screen(of: member.id), name: member.name, isShown: true, sendsVideo: !member.videoMuted,
@@ -256,6 +264,7 @@ struct RoomSlot {
         person.source = .screen
         person.presentOrder = member.presentOrder
         person.isRecorded = member.isRecorded
+        person.group = group
         return person
     }
 

@@ -171,7 +171,8 @@ final class SeatService: Sendable {
     /// Sends the room's state to a new participant, without the members, whom the join announces.
     private func sendInitialState(_ id: String, _ slot: RoomSlot) {
         if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
-        if let speaker = slot.room.speaker { rooms.notify(slot, id, .speaker(speaker)) }
+        let speaker = slot.room.member(id).flatMap { slot.room.speaker(for: $0) }
+        if let speaker { rooms.notify(slot, id, .speaker(speaker)) }
     }
 
     /// Resumes a seat after signalling was lost: of this server by its secret, of another one by its ticket.
@@ -253,7 +254,7 @@ final class SeatService: Sendable {
             try slot.room.takeBack(id)
             slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
             if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
-            rooms.notify(slot, id, .speaker(slot.room.speaker))
+            rooms.notify(slot, id, .speaker(slot.room.member(id).flatMap { slot.room.speaker(for: $0) }))
             if slot.room.member(id)?.permits(.admit) == true {
                 rooms.notify(slot, id, .waiting(slot.room.waiting.people))
             }
@@ -342,9 +343,11 @@ final class SeatService: Sendable {
     /// (`OverloadState.leavesOut`): in the picture for all it would see stamps.
     func allowView(_ view: ViewID, _ id: String, besides used: Set<ViewID>) throws(ConferenceError) {
         let view = view.withEveryone
-        if view == .main || used.contains(where: { $0.withEveryone == view }) { return }
+        if view == ViewID(ViewSettings.main, group: view.group) || used.contains(where: { $0.withEveryone == view }) {
+            return
+        }
         let level = media.overload.level
-        if level > .none, view != ViewID(ViewSettings.portrait) || level == .noNewRooms {
+        if level > .none, view != ViewID(ViewSettings.portrait, group: view.group) || level == .noNewRooms {
             registry.count(.overload)
             throw .overloaded
         }

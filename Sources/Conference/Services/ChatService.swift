@@ -34,6 +34,8 @@ final class ChatService: Sendable {
         var from: String
         var room: String
         var to: String?
+        /// Whether it is to all breakout groups.
+        var isForAll = false
         var content: Content
         /// The label of the data channels that have the message already; nil: none.
         var channel: String?
@@ -41,13 +43,17 @@ final class ChatService: Sendable {
 
     // MARK: - By signalling
 
-    /// Sends a text to everyone, or to one participant and, as a confirmation, to the sender.
-    func send(_ text: String, by id: String, in room: String, to other: String?) throws(ConferenceError) {
+    /// Sends a text to everyone of the sender's group, or to one participant and, as a confirmation, to the sender.
+    ///
+    /// - Parameter all: to all groups.
+    func send(
+        _ text: String, by id: String, in room: String, to other: String?, all: Bool = false
+    ) throws(ConferenceError) {
         guard ChatMessage.allowedLength.contains(text.utf8.count) else {
             throw .badRequest("text: 1 to \(ChatMessage.allowedLength.upperBound) bytes")
         }
         try rooms.registry.allow(.chat, id, at: MonotonicClock.now())
-        try deliver(Draft(from: id, room: room, to: other, content: .text(text)))
+        try deliver(Draft(from: id, room: room, to: other, isForAll: all && other == nil, content: .text(text)))
     }
 
     /// Stores a picture and sends it likewise.
@@ -127,16 +133,23 @@ final class ChatService: Sendable {
     private static func check(_ slot: RoomSlot, from id: String, to other: String?) throws(ConferenceError) {
         guard slot.room.member(id) != nil else { throw .participantNotFound(id) }
         try slot.room.require(.chat, id)
-        if let other, slot.room.member(other) == nil { throw .participantNotFound(other) }
+        guard let other else { return }
+        guard let receiver = slot.room.member(other) else { throw .participantNotFound(other) }
+        let isNear = slot.room.place(of: id) == slot.room.place(of: receiver)
+        if isNear || receiver.permits(.breakOut) || slot.room.member(id)?.permits(.breakOut) == true { return }
+        throw .conflict("“\(receiver.name)” is in another group: write when you are back together.")
     }
 
     private func deliver(_ draft: Draft) throws(ConferenceError) {
         guard let room = rooms.registry[draft.room] else { throw .roomNotFound(draft.room) }
         try room.change { slot throws(ConferenceError) in
             try Self.check(slot, from: draft.from, to: draft.to)
+            if draft.isForAll { try slot.room.require(.breakOut, draft.from) }
             let name = slot.room.member(draft.from)?.name ?? ""
+            let group = slot.room.place(of: draft.from)
             var message = ChatMessage(
                 id: RandomToken.make(16), from: draft.from, fromName: name, to: draft.to, text: "", at: Date())
+            (message.group, message.isForAll) = (group.number, draft.isForAll)
             switch draft.content {
             case .text(let text): message.text = text
             case .picture(let picture, _): message.picture = picture
@@ -147,10 +160,13 @@ final class ChatService: Sendable {
             }
             let receivers = message.to.map { Set([$0, draft.from]) }
             rooms.notifyAll(slot, .chat(message)) { id, listener in
-                listener.chatChannel == nil && receivers?.contains(id) ?? true
+                listener.chatChannel == nil
+                    && receivers?.contains(id) ?? (draft.isForAll || slot.room.place(of: id) == group)
             }
             if slot.listeners.values.contains(where: { $0.chatChannel != nil && $0.chatChannel != draft.channel }) {
-                peers.send(channelForm(of: draft, from: name), in: slot.engine)
+                var form = channelForm(of: draft, from: name)
+                form.group = draft.to == nil && !draft.isForAll ? group : nil
+                peers.send(form, in: slot.engine)
             }
         }
     }

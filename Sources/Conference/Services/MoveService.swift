@@ -108,7 +108,7 @@ final class MoveService: Sendable {
             Task { [recordings, id = room.id] in
                 let wish = RecordingWish(
                     view: recording.audioOnly ? nil : recording.view, audioOnly: recording.audioOnly,
-                    tracks: recording.tracks)
+                    tracks: recording.tracks, group: recording.group ?? 0)
                 let series = RecordingSeries(id: recording.series, part: recording.part + 1)
                 guard
                     let info = try? await recordings.start(id, wish, by: recording.startedBy, continuing: series)

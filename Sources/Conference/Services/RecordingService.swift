@@ -65,11 +65,12 @@ final class RecordingService: Sendable {
     private func begin(
         _ room: String, _ wish: RecordingWish?, by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RecordingInfo {
-        let known = rooms.registry[room]?.read { (settings: $0.room.settings, running: $0.running.count) }
+        let known = rooms.registry[room]?.read { (settings: $0.room.settings, running: Self.beside(wish, $0)) }
         guard let known else { throw .roomNotFound(room) }
         if let view = wish?.view, !known.settings.hasView(view) {
             throw .unknownView(view, known: known.settings.viewNames)
         }
+        let group = try recordedGroup(wish, in: room)
         if rooms.registry.isDraining { throw .draining }
 
         let most = wish == nil ? 1 : max(1, configuration.recording.perRoom)
@@ -77,12 +78,13 @@ final class RecordingService: Sendable {
         defer { control.endStart(room) }
         // The disk works without the room's lock, on its own queue.
         let recording = try await makeRecording(
-            room, known.settings, wish ?? RecordingWish(), by: participant, continuing: series)
+            room, known.settings, wish ?? RecordingWish(), of: group, by: participant, continuing: series)
         do throws(ConferenceError) {
             if rooms.registry.isDraining { throw .draining }
             return try rooms.change(room) { slot throws(ConferenceError) in
                 if slot.room.movingUntil != nil { throw .moving(room) }
-                if slot.running.count >= most { throw .recordingRunning(room) }
+                if Self.beside(wish, slot) >= most { throw .recordingRunning(room) }
+                if recording.group != .main { try slot.room.requireOpen(recording.group) }
                 // The picture may have changed while the file was created.
                 let settings = slot.room.settings
                 if let view = recording.view?.name,
@@ -107,13 +109,27 @@ final class RecordingService: Sendable {
         }
     }
 
+    /// The recordings that count beside a new one: for the room's usual one those of breakout groups do not.
+    private static func beside(_ wish: RecordingWish?, _ slot: RoomSlot) -> Int {
+        wish == nil ? slot.running.count { $0.group == .main } : slot.running.count
+    }
+
+    /// The open breakout group that a recording is to be of; nil: the room itself.
+    private func recordedGroup(_ wish: RecordingWish?, in room: String) throws(ConferenceError) -> RecordedGroup? {
+        guard let number = wish?.group, number != 0 else { return nil }
+        let group = try rooms.registry[room]?.read { slot throws(ConferenceError) in
+            try slot.room.requireOpen(GroupID(number))
+        }
+        return group.map { RecordedGroup(number: number, name: $0.name) }
+    }
+
     private func makeRecording(
-        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?,
-        continuing series: RecordingSeries?
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, of group: RecordedGroup?,
+        by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RoomRecording {
         let made = await control.onDisk { [self] in
             Result { () throws(RecordingError) in
-                try makeRecordingNow(room, settings, wish, by: participant, continuing: series)
+                try makeRecordingNow(room, settings, wish, of: group, by: participant, continuing: series)
             }
         } late: { late in
             if case .success(let recording) = late { Task { _ = await recording.finish() } }
@@ -142,16 +158,18 @@ final class RecordingService: Sendable {
 
     /// Called on the disk's queue.
     private func makeRecordingNow(
-        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, by participant: String?,
-        continuing series: RecordingSeries?
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, of group: RecordedGroup?,
+        by participant: String?, continuing series: RecordingSeries?
     ) throws(RecordingError) -> RoomRecording {
-        let view = wish.view.map { ViewID($0) } ?? settings.recordedView
+        var view = wish.view.map { ViewID($0) } ?? settings.recordedView
+        view.group = GroupID(group?.number ?? 0)
         let content = RecordingContent(
             audioOnly: wish.audioOnly, tracks: wish.tracks ?? configuration.recording.tracks)
         let top = Ladder(configuration.video.renditions, settings.format(ofView: view.name)).rungs[0]
         let catalogue = try control.readyCatalogue()
         try control.reserve.checkStart()
-        let entry = try catalogue.begin(room: room, view: view.name, content: content, continuing: series)
+        let entry = try catalogue.begin(
+            room: room, group: group, view: view.name, content: content, continuing: series)
         let id = entry.id
         do throws(RecordingError) {
             let recorder = try MP4Recorder(

@@ -281,6 +281,10 @@ enum OpenAPI {
                     "description":
                         "What the participant says to send and the server has not received for four seconds; missing where nothing is.",
                 ],
+                "group": [
+                    "type": "integer",
+                    "description": "The number of the breakout group that it is in; missing for the room itself.",
+                ],
             ], required: ["id", "name", "role", "audio", "video", "hand", "speaking", "presenting"]),
         "Input": Schema.object(
             [
@@ -302,6 +306,57 @@ enum OpenAPI {
                 ], "name": ["type": "string", "description": "Of the participant."],
                 "loop": ["type": "boolean", "description": "Whether a source with an end starts again there."],
             ], required: ["url", "name"]),
+        "Breakout": Schema.object(
+            [
+                "state": Schema.choice(["none"] + BreakoutInfo.Phase.allCases.map(\.rawValue)).with(
+                    "description",
+                    "`planned`: prepared, with everybody in the room; `ending`: everybody was called back."),
+                "mayChoose": ["type": "boolean", "description": "Whether participants choose their groups."],
+                "endsIn": ["type": "number", "description": "The seconds until everybody is back; missing: no end."],
+                "groups": Schema.list(
+                    of: Schema.object(
+                        [
+                            "id": ["type": "integer", "description": "Its number, from 1 on."],
+                            "name": Schema.string,
+                            "people": ["type": "integer", "description": "How many are assigned to it."],
+                            "participants": Schema.list(of: Schema.string),
+                            "listeners": Schema.list(of: Schema.string).with(
+                                "description", "The moderators who hear it from elsewhere."),
+                            "recording": ["type": "string", "description": "The id of its recording."],
+                        ], required: ["id", "name", "people", "listeners"])),
+                "speakers": Schema.list(of: Schema.string).with(
+                    "description", "The moderators whom all groups hear."),
+            ], required: ["state", "mayChoose", "groups", "speakers"]),
+        "BreakoutPlan": Schema.object(
+            [
+                "groups": [
+                    "description": "How many, or their names.",
+                    "oneOf": [
+                        Schema.integer(BreakoutPlan.allowedGroups),
+                        Schema.list(of: Schema.string).with(
+                            "maxItems", .integer(BreakoutPlan.allowedGroups.upperBound)),
+                    ],
+                ],
+                "mayChoose": Schema.boolean, "places": breakoutPlaces, "fill": breakoutFill,
+                "open": ["type": "boolean", "description": "Whether everybody is moved at once."],
+                "endsIn": breakoutEnd,
+            ], required: ["groups"]),
+        "BreakoutChange": Schema.object([
+            "names": [
+                "type": "object", "description": "Names by the numbers of groups.",
+                "additionalProperties": Schema.string,
+            ],
+            "mayChoose": Schema.boolean, "places": breakoutPlaces, "fill": breakoutFill,
+            "open": ["type": "boolean", "description": "Whether everybody is moved now."],
+            "endsIn": breakoutEnd,
+            "countdown": [
+                "type": "number",
+                "description":
+                    .string(
+                        "Calls everybody back in so many seconds, 0 to \(Int(BreakoutPlan.allowedCountdown.upperBound.inSeconds))."
+                    ),
+            ],
+        ]),
         "WaitingPerson": Schema.object(["id": Schema.string, "name": Schema.string], required: ["id", "name"]),
         "WaitingDecision": Schema.object(
             [
@@ -412,6 +467,8 @@ enum OpenAPI {
                 ],
                 "view": ["type": "string", "description": "The view whose picture it has."],
                 "audioOnly": ["type": "boolean", "description": "The file has audio alone."],
+                "group": Schema.object(["id": Schema.integer, "name": Schema.string], required: ["id", "name"]).with(
+                    "description", "The breakout group that it is of; missing for the room itself."),
                 "tracks": Schema.list(of: Schema.ref("RecordingTrack")),
                 "error": ["type": "string", "description": "Why the recording failed, or ended early."],
                 "dropped": Schema.object(
@@ -444,6 +501,11 @@ enum OpenAPI {
         "RecordingWish": Schema.object([
             "view": ["type": "string", "description": "A named view of the room; without it the recorded one."],
             "audioOnly": ["type": "boolean", "description": "A file with audio alone, without any picture."],
+            "group": [
+                "type": "integer",
+                "description":
+                    "The number of an open breakout group, which is recorded until it closes; without it the room itself.",
+            ],
             "tracks": [
                 "type": "boolean",
                 "description":
@@ -520,5 +582,22 @@ enum OpenAPI {
                 "width": ["type": "number", "description": "As `x`."],
                 "height": ["type": "number", "description": "As `y`."],
             ], required: ["x", "y", "width", "height"]),
+    ]
+
+    private static let breakoutPlaces: JSONValue = [
+        "type": "object", "description": "The numbers of groups by the ids of participants; 0 is the room itself.",
+        "additionalProperties": Schema.integer,
+    ]
+    private static let breakoutFill: JSONValue = [
+        "type": "boolean",
+        "description":
+            "Whether those who are in no group, and are no moderators, are distributed evenly, in a random order.",
+    ]
+    private static let breakoutEnd: JSONValue = [
+        "type": "number",
+        "description":
+            .string(
+                "The seconds until everybody is back, 10 to \(Int(BreakoutPlan.allowedLength.upperBound.inSeconds)); null: as long as a moderator wants."
+            ),
     ]
 }

@@ -37,7 +37,7 @@ extension RouteTable {
                     failures: [400, 404, 409, 429, 503])
             ) { asked in
                 let room = try asked.room()
-                let wish = try await RecordingWish(asked.object(keys: ["view", "audioOnly", "tracks"]))
+                let wish = try await RecordingWish(asked.object(keys: ["view", "audioOnly", "tracks", "group"]))
                 return .json(try await conference.startRecording(room, wish).jsonForReaders, status: .created)
             })
         add(
@@ -264,8 +264,9 @@ extension RecordingWish {
     fileprivate init?(_ body: RequestBody) throws(APIError) {
         if body.members.isEmpty { return nil }
         self.init(
-            view: try body.text("view"), audioOnly: try body.bool("audioOnly") ?? false, tracks: try body.bool("tracks")
-        )
+            view: try body.text("view"), audioOnly: try body.bool("audioOnly") ?? false,
+            tracks: try body.bool("tracks"),
+            group: try body.integer("group") ?? 0)
         if audioOnly, view != nil { throw .badRequest("view: leave it out, since audioOnly has no picture") }
     }
 }

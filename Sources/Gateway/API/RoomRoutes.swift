@@ -76,6 +76,7 @@ extension RouteTable {
             })
         addParticipants(conference, policy: policy)
         addWaiting(conference)
+        addBreakout(conference)
     }
 
     private mutating func addParticipants(_ conference: any ConferenceService, policy: AccessPolicy) {

@@ -100,6 +100,10 @@ extension ServerEvent.Kind {
         case .inputFailed: "The source of an input is not tried again, for the reason; its participant leaves"
         case .inputEnded: "The source of an input came to its end, or the input was taken away"
         case .overloadChanged: "The server saves work at another level than before: 0 none, 4 new rooms are refused"
+        case .breakoutOpened: "Everybody was moved to the room's breakout groups"
+        case .breakoutChanged: "Breakout groups were made, or their names, people, time or recordings have changed"
+        case .breakoutEnding: "Everybody was called back from the breakout groups, and the countdown runs"
+        case .breakoutClosed: "Everybody is back, and the breakout groups are gone"
         case .speakerChanged: "Another participant speaks, or nobody (null); only where asked for"
         case .layoutChanged: "What everyone sees in one of the room's views has another layout; only where asked for"
         case .chat: "A public message of the chat; only where asked for"
@@ -133,6 +137,8 @@ extension ServerEvent.Happening {
         case .overloadChanged:
             Schema.object(
                 ["level": Schema.integer(0...4), "refusesRooms": Schema.boolean], required: ["level", "refusesRooms"])
+        case .breakoutOpened, .breakoutChanged, .breakoutEnding: Schema.ref("Breakout")
+        case .breakoutClosed: Schema.object([:])
         case .speakerChanged:
             Schema.object(["participant": Schema.orNull(Schema.string)], required: ["participant"])
         case .layoutChanged:

@@ -48,6 +48,8 @@ extension ServerEvent.Happening {
             info.json
         case .overloadChanged(let overload):
             ["level": .integer(overload.level), "refusesRooms": .bool(overload.refusesRooms)]
+        case .breakoutOpened(let groups), .breakoutChanged(let groups), .breakoutEnding(let groups): groups.json
+        case .breakoutClosed: [:]
         case .speakerChanged(let id): ["participant": id.map { .string($0) } ?? .null]
         case .layoutChanged(let shown): ["view": .string(shown.view), "layout": .string(shown.name)]
         case .chat(let message): message.json

@@ -15,9 +15,11 @@ enum ClientMessage: Sendable, Equatable {
     case recorded(Bool)
     case chat(Chat)
     /// The id of the recording; nil: the one that is shown.
-    case record(Participant.RecordAction, id: String? = nil)
+    /// `group`: of the breakout group to record; nil: the client's own.
+    case record(Participant.RecordAction, id: String? = nil, group: Int? = nil)
     case mark(String)
     case moderate(Moderation)
+    case breakout(BreakoutRequest)
     case room(RoomSettingsChange)
     /// The client doubts that the server is there, and wants any answer.
     case ping
@@ -87,6 +89,8 @@ enum ClientMessage: Sendable, Equatable {
     struct Chat: Decodable, Sendable, Equatable {
         var text: String
         var to: String?
+        /// Whether it is to all breakout groups.
+        var all: Bool?
     }
 
     private struct Kind: Decodable { var type: String }
@@ -102,6 +106,7 @@ enum ClientMessage: Sendable, Equatable {
     private struct Record: Decodable {
         var action: Participant.RecordAction
         var id: String?
+        var group: Int?
     }
 
     /// An RTCIceCandidateInit, or only its candidate line.
@@ -139,7 +144,7 @@ enum ClientMessage: Sendable, Equatable {
 
     static let types = [
         "join", "offer", "candidate", "state", "layout", "view", "present", "recorded", "chat", "record", "mark",
-        "moderate", "room", "ping",
+        "moderate", "breakout", "room", "ping",
         "leave",
     ]
 
@@ -167,9 +172,10 @@ enum ClientMessage: Sendable, Equatable {
             case "chat": return .chat(try JSON.decode(Chat.self, from: bytes))
             case "record":
                 let record = try JSON.decode(Record.self, from: bytes)
-                return .record(record.action, id: record.id)
+                return .record(record.action, id: record.id, group: record.group)
             case "mark": return .mark(try JSON.decode(Mark.self, from: bytes).text)
             case "moderate": return .moderate(try JSON.decode(ModerateMessage.self, from: bytes).moderation())
+            case "breakout": return .breakout(try JSON.decode(BreakoutMessage.self, from: bytes).request())
             case "room": return .room(try JSON.decode(RoomMessage.self, from: bytes).change())
             case "ping": return .ping
             case "leave": return .leave(returns: try JSON.decode(Leave.self, from: bytes).returns ?? false)

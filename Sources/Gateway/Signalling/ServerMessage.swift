@@ -92,6 +92,8 @@ struct Welcome: Sendable, Equatable {
     var isFresh = false
     /// The latest public messages of the chat, the oldest first.
     var chat: [ChatMessage] = []
+    /// nil: there are no breakout groups.
+    var breakout: BreakoutNotice?
 
     fileprivate func json(_ iceServers: [ICEServers.Entry], countsViewers: Bool) -> JSONValue {
         let roster = countsViewers ? Roster(participants) : nil
@@ -114,6 +116,7 @@ struct Welcome: Sendable, Equatable {
             where: [
                 "viewers": roster.map { .integer($0.viewers) }, "willRecord": willRecord ? true : nil,
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil, "fresh": isFresh ? true : nil,
+                "breakout": breakout?.message,
             ])
     }
 }
@@ -132,7 +135,7 @@ extension Welcome {
             views: seat.views,
             recording: running.shown, recordings: running, isStreamed: seat.isStreamed, access: seat.access,
             willRecord: willRecord, preRoll: seat.preRoll, isFresh: !seat.hasMedia,
-            chat: seat.chatHistory)
+            chat: seat.chatHistory, breakout: seat.breakout)
     }
 }
 
@@ -147,6 +150,7 @@ extension Outbox.State {
     static let role = Self(name: "role")
     static let access = Self(name: "room")
     static let waiting = Self(name: "waiting")
+    static let breakout = Self(name: "breakout")
 }
 
 extension ParticipantEvent {
@@ -162,6 +166,7 @@ extension ParticipantEvent {
         case .link: .link
         case .role: .role
         case .access: .access
+        case .breakout: .breakout
         case .waiting: .waiting
         case .chat, .connection, .left, .error, .muted, .keptMuted, .asked, .moving, .pinTries: nil
         }
@@ -206,6 +211,7 @@ extension ParticipantEvent {
                 ["type": "role", "role": .string(role.rawValue)],
                 where: ["hostKey": hostKey.map { .string($0) }])
         case .access(let access): .object(access.members.merging(["type": "room"]) { first, _ in first })
+        case .breakout(let notice): notice.message
         case .waiting(let people): ["type": "waiting", "people": .array(people.map(\.json))]
         case .pinTries(let wrong): ["type": "pinTries", "wrong": .integer(wrong)]
         case .muted(let id): ["type": "muted", "by": .string(id)]

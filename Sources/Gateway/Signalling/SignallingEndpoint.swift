@@ -205,10 +205,11 @@ final class SignallingEndpoint: Sendable {
             case .view(let name): try seat.setView(name)
             case .present(let on, let audio): try seat.present(on, audio: audio)
             case .recorded(let on): try seat.setRecorded(on)
-            case .chat(let text, let to): try seat.chat(text, to: to)
-            case .record(let action, let id): try await seat.record(action, id)
+            case .chat(let text, let to, let all): try seat.chat(text, to: to, all: all)
+            case .record(let action, let id, let group): try await seat.record(action, id, group: group)
             case .mark(let text): try seat.mark(text)
             case .moderate(let moderation): try seat.moderate(moderation)
+            case .breakout(let request): try seat.breakOut(request)
             case .room(let change): try seat.changeRoom(change)
             }
         } catch {

@@ -29,10 +29,11 @@ struct SignallingSession: Sendable {
         case view(String)
         case present(Bool, audio: Bool)
         case recorded(Bool)
-        case chat(String, to: String?)
-        case record(Participant.RecordAction, id: String?)
+        case chat(String, to: String?, all: Bool = false)
+        case record(Participant.RecordAction, id: String?, group: Int? = nil)
         case mark(String)
         case moderate(Moderation)
+        case breakout(BreakoutRequest)
         case room(RoomSettingsChange)
     }
 
@@ -133,13 +134,15 @@ struct SignallingSession: Sendable {
                 refusal.subject = "chat"
                 throw refusal
             }
-            return [.seat(.chat(chat.text, to: chat.to))]
-        case .record(let action, let id):
-            return [.seat(.record(action, id: id))]
+            return [.seat(.chat(chat.text, to: chat.to, all: chat.all ?? false))]
+        case .record(let action, let id, let group):
+            return [.seat(.record(action, id: id, group: group))]
         case .mark(let text):
             return [.seat(.mark(text))]
         case .moderate(let moderation):
             return [.seat(.moderate(moderation))]
+        case .breakout(let request):
+            return [.seat(.breakout(request))]
         case .room(let change):
             return [.seat(.room(change))]
         case .ping:
@@ -286,7 +289,7 @@ struct SignallingSession: Sendable {
         case .participants(let update): return announced(update, shared)
         case .tiles, .speaker, .layout, .recording, .streaming, .chat, .link, .role, .access, .waiting, .muted,
             .keptMuted, .asked,
-            .pinTries, .moving:
+            .pinTries, .moving, .breakout:
             return [.send(.event(shared))]
         case .connection: return []
         case .error(let error):

@@ -97,7 +97,7 @@ final class SocketIOChat: Sendable {
     private func write(
         _ message: ChatEnvelope, _ seat: any ConferenceSeat, _ client: SocketIOClient
     ) async throws(ConferenceError) -> String? {
-        if let text = message.text { try seat.chat(text, to: nil) }
+        if let text = message.text { try seat.chat(text, to: nil, all: false) }
         guard let file = message.file else { return nil }
         if message.kind == .picture { return ChatEnvelope.path(try await seat.sendPicture(file.bytes, to: nil)) }
         // Only apps of this family play recordings: those that are in the room.

@@ -17,7 +17,7 @@ const LINE_EVERY = 1000;
 /// - the way in and out: `place` (where the user is now: joining, waiting, call, refused or ended), before all others; `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
 ///   then; `admitted`: the user is in the room again after another `waiting`; `delayed` (seconds): the
 ///   server is busy; `refused` ({code, message}): before `entered`; `ended` (the server's reason; null: the user left);
-/// - the room: `people`, `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
+/// - the room: `people`, `breakout` (groups in the room), `tiles`, `speaker` (id), `view`, `viewRefused` ({code, retryAfter}), `layoutChosen` ({by, name}: who has changed everyone's picture, and to what), `recording`, `streaming`, `room` (settings), `waitingPeople`, `pinTries` (wrong ones, for moderators), `chat` (message), `chatRefused` ({code, message}: a message that the server did not take),
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
@@ -36,6 +36,8 @@ export class Call extends EventTarget {
     this.room = request.room;
     this.isTold = isTold;
     this.people = new People();
+    /// What the server tells of breakout groups, with the time at which it came (`at`); null: nothing.
+    this.breakout = null;
     /// The picture and the sound of the call, the same object for the whole call.
     this.stream = new MediaStream();
     this.choice = new PictureChoice();
@@ -135,6 +137,7 @@ export class Call extends EventTarget {
       },
       streaming: message => this.streamingChanged(message.streaming),
       chat: message => this.emit('chat', message),
+      breakout: message => this.breakoutChanged(message),
       line: message => { if (this.line) this.line.server = message; },
       room: ({ type, ...settings }) => { this.settings = { ...this.settings, ...settings }; this.emit('room'); },
       waiting: ({ people }) => { this.waiting = people; this.emit('waitingPeople'); },
@@ -251,6 +254,7 @@ export class Call extends EventTarget {
     // The role may have changed while the socket was away.
     if (this.connection && this.isViewer !== this.sending.state.isAudience) this.sending.sit(this.isViewer);
     this.preRoll = message.preRoll ?? 0;
+    this.breakoutChanged(message.breakout);
     this.recordingChanged(message.recording, message.recordings);
     this.streamingChanged(message.streaming);
   }
@@ -431,6 +435,13 @@ export class Call extends EventTarget {
     this.emit('recording');
   }
 
+  breakoutChanged(message) {
+    // Most rooms have no groups.
+    if (!message && !this.breakout) return;
+    this.breakout = { ...message, at: Date.now() };
+    this.emit('breakout');
+  }
+
   streamingChanged(isStreamed) {
     this.streaming = Boolean(isStreamed);
     this.emit('streaming');
@@ -479,8 +490,8 @@ export class Call extends EventTarget {
     this.tell({ type: 'state', audio, video, hand }, { only, isLasting: false });
   }
 
-  /// Sends a message to everyone, or to one participant.
-  chat(text, to) { this.send({ type: 'chat', text, ...(to ? { to } : {}) }); }
+  /// Sends a message to everyone of the user's group, to one participant, or, of moderators, to all groups.
+  chat(text, to, all = false) { this.send({ type: 'chat', text, ...(to ? { to } : {}), ...(all ? { all } : {}) }); }
 
   /// `data`: full; less: a small picture both ways; audio: no picture from the server, and the camera off.
   async saveData(data) {

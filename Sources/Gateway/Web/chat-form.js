@@ -1,6 +1,7 @@
 // The field of the chat: it counts what is near the limit, and gets back what the server has not taken.
 
 import { ChatOutbox, MOST_BYTES } from '/assets/chat-outbox.js';
+import { ALL } from '/assets/groups.js';
 import { tell } from '/assets/notice-board.js';
 import { isChatOpen, showSide } from '/assets/side.js';
 import { explain, region, t } from '/assets/words.js';
@@ -19,7 +20,7 @@ export function bindChatForm(call) {
     const text = $('chat-text').value.trim(), to = $('chat-to').value;
     if (!text) return;
     if (!outbox.send(text, to, performance.now())) return say(t(outbox.measure(text).isTooLong ? 'chat.tooLong' : 'chat.waits'));
-    call().chat(text, to);
+    call().chat(text, to === ALL ? '' : to, to === ALL);
     $('chat-text').value = '';
     say('');
     showLength();
@@ -35,7 +36,7 @@ export function followChat(call) {
     isDown = detail !== 'connected';
     if (!isDown) outbox.resume(performance.now());
   });
-  call.addEventListener('chat', ({ detail }) => { if (detail.from === call.id && !detail.picture) outbox.shown(detail); });
+  call.addEventListener('chat', ({ detail }) => { if (detail.from === call.id && !detail.picture) outbox.shown(detail.all ? { ...detail, to: ALL } : detail); });
   call.addEventListener('chatRefused', ({ detail }) => {
     const pending = outbox.refused();
     if (pending) giveBack(pending, explain(detail));
@@ -52,9 +53,10 @@ function giveBack({ text, to }, why) {
   const field = $('chat-text');
   field.value = field.value ? `${text} ${field.value}` : text;
   const receiver = $('chat-to');
-  // A text for one person is never for everyone, even where that person has left.
-  if (![...receiver.options].some(({ value }) => value === to)) receiver.append(new Option(t('chat.gone'), to));
-  receiver.value = to;
+  const isThere = [...receiver.options].some(({ value }) => value === to);
+  // A text for one person is never for everyone, even where that person has left. All groups are everyone once they end.
+  if (!isThere && to !== ALL) receiver.append(new Option(t('chat.gone'), to));
+  receiver.value = isThere || to !== ALL ? to : '';
   showLength();
   if (!why) return;
   const words = t('chat.notSent', { why });

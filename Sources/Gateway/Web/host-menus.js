@@ -94,9 +94,11 @@ function spotlight(call, { id, pinned }) {
 
 /// `call()`: the call that runs.
 let call = () => null;
+/// Opens the panel of breakout groups.
+let openGroups = _ => {};
 
-export function openRoom(current) {
-  call = current;
+export function openRoom(current, groups) {
+  [call, openGroups] = [current, groups];
   update(call());
   $('room-menu').showModal();
 }
@@ -120,6 +122,10 @@ export function update(call) {
 
 function bind() {
   const act = action => () => { call().moderate(action); $('room-menu').close(); };
+  $('room-breakout').onclick = () => {
+    $('room-menu').close();
+    openGroups(call());
+  };
   $('mute-all').onclick = act('muteAll');
   $('lower-hands').onclick = act('lowerHands');
   $('room-locked').onchange = () => call().changeRoom({ locked: $('room-locked').checked });

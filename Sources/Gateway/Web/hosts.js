@@ -2,6 +2,7 @@
 // one is opened first.
 
 import { element, icon } from '/assets/elements.js';
+import { openGroups } from '/assets/groups.js';
 import { Later } from '/assets/later.js';
 import { t } from '/assets/words.js';
 
@@ -52,6 +53,6 @@ function showWaiting(call) {
 
 /// `call()`: the call that runs.
 export function bindHosts(call) {
-  $('open-room').onclick = async () => (await menus.get())?.openRoom(call);
+  $('open-room').onclick = async () => (await menus.get())?.openRoom(call, openGroups);
   $('admit-all').onclick = () => call().moderate('admit');
 }

@@ -56,6 +56,8 @@ export interface Person {
   pinned: boolean;
   volume: number;
   recorded?: boolean;
+  /** The number of the breakout group in which the person is; missing for the room itself. */
+  group?: number;
 }
 
 export interface Tile {
@@ -76,6 +78,10 @@ export interface ChatMessage {
   at: string;
   to?: string;
   picture?: { url: string; type: string; bytes: number };
+  /** The number of the breakout group in which it was written; missing for the room itself. */
+  group?: number;
+  /** It is to all groups. */
+  all?: boolean;
   /** From before the join. */
   isEarlier?: boolean;
 }

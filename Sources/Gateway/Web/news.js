@@ -75,7 +75,7 @@ export function watchNews(call) {
     if (left.length) announce({ kind: 'left', names: named(left) });
   });
   call.addEventListener('people', () => {
-    const now = new Set(call.people.list.filter(({ hand, id }) => hand && id !== call.id).map(({ id }) => id));
+    const now = new Set(call.people.list.filter(person => person.hand && person.id !== call.id && person.group === call.me?.group).map(({ id }) => id));
     const raised = call.people.list.filter(({ id }) => now.has(id) && !hands.has(id));
     hands = now;
     if (raised.length) announce({ kind: 'hands', names: named(raised) });

@@ -1,6 +1,7 @@
 // The list of people in the side panel.
 
 import { element, icon } from '/assets/elements.js';
+import { ALL, loaded } from '/assets/groups.js';
 import { hasMenu, personButton } from '/assets/hosts.js';
 import { t } from '/assets/words.js';
 
@@ -17,24 +18,26 @@ const rows = new Map();
 /// Shows the people of the call. A row that shows the same as before stays: a press on one of its buttons and the focus
 /// outlive the changes of others.
 export function showPeople(call) {
-  const { people, id: ownId } = call;
+  const { people, id: ownId, me } = call;
   $('people-count').textContent = people.list.length + people.viewers;
-  const hands = people.list.filter(({ hand }) => hand).length;
-  const shown = people.ordered.map((person, index) => {
+  // Who is in a group sees those of the group; moderators see where everybody is.
+  const isShown = person => call.isModerator || person.group === me?.group;
+  const ordered = people.ordered.filter(isShown), hands = ordered.filter(({ hand }) => hand).length;
+  const shown = ordered.map((person, index) => {
     const place = person.hand && hands > 1 ? index + 1 : null;
     const { speaking, ...lasting } = person;
-    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place]);
+    const state = JSON.stringify([lasting, call.id, call.isModerator, call.mine?.pin === person.id, place, groupOf(call, person)]);
     const { made } = rows.get(person.id)?.state === state ? rows.get(person.id) : { made: row(call, person, place) };
     const hadFocus = rows.get(person.id)?.made.contains(document.activeElement) && document.activeElement.className;
     rows.set(person.id, { state, made, hadFocus });
     made.classList.toggle('speaking', Boolean(speaking));
     return made;
   });
-  for (const id of rows.keys()) if (!people.find(id)) rows.delete(id);
+  for (const id of rows.keys()) if (!people.list.some(person => person.id === id && isShown(person))) rows.delete(id);
   if (people.viewers) shown.push(element('li', { className: 'viewers', textContent: watching(people, ownId) }));
   replaceRows($('people-list'), shown);
   for (const { made, hadFocus } of rows.values()) if (hadFocus && !made.contains(document.activeElement)) made.getElementsByClassName(hadFocus)[0]?.focus();
-  showReceivers(people, ownId);
+  showReceivers(call);
 }
 
 /// Makes these the rows of a list, without moving those that are in their place.
@@ -49,6 +52,8 @@ function row(call, person, place) {
   const made = element('li', {}, element('span', { className: 'who', dir: 'auto', title: name, textContent: name }));
   made.dataset.participant = person.id;
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
+  const group = groupOf(call, person);
+  if (group) made.append(element('span', { className: 'role', dir: 'auto', textContent: group }));
   if (person.hand) made.append(icon('hand', t('hand.raised')));
   if (place) made.append(element('span', { className: 'hand-place', textContent: place, title: t('hand.place', { place }) }));
   if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
@@ -61,6 +66,9 @@ function row(call, person, place) {
   if (hasMenu(call, person)) made.append(personButton(call, person));
   return made;
 }
+
+/// The name of the breakout group in which a person is, for moderators.
+const groupOf = (call, { group }) => call.isModerator && call.breakout?.groups?.find(({ id }) => id === group)?.name;
 
 /// on, off, or missing: it is on, and nothing of it arrives.
 const arrival = ({ missing }, kind, isOn) => (!isOn ? 'off' : missing?.includes(kind) ? 'missing' : 'on');
@@ -75,13 +83,16 @@ function pin(call, { id, name }) {
 }
 
 /// Who can get a message of the chat.
-function showReceivers(people, ownId) {
+function showReceivers(call) {
+  const { people, id: ownId, me } = call;
+  const mayWrite = person => person.id !== ownId && (call.isModerator || person.role === 'moderator' || person.group === me?.group);
   const to = $('chat-to');
   const chosen = to.value;
   to.replaceChildren(
-    new Option(t('chat.everyone'), ''), ...people.list.filter(({ id }) => id !== ownId).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
-  // What is written for one person is not for everyone when that person leaves.
-  const isKept = chosen && !people.find(chosen) && $('chat-text').value;
-  if (isKept) to.append(new Option(t('chat.gone'), chosen));
-  to.value = [...to.options].some(option => option.value === chosen) ? chosen : '';
+    ...loaded()?.receivers(call) ?? [new Option(t('chat.everyone'), '')],
+    ...people.list.filter(mayWrite).map(({ id, name }) => new Option(t('chat.only', { name }), id)));
+  const isThere = () => [...to.options].some(option => option.value === chosen);
+  // What is written for one person is not for everyone when that person leaves, or is in another group.
+  if (chosen && chosen !== ALL && !isThere() && $('chat-text').value) to.append(new Option(t('chat.gone'), chosen));
+  to.value = isThere() ? chosen : '';
 }

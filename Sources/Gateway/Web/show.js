@@ -3,12 +3,12 @@
 import { addMessage } from '/assets/chat.js';
 import { followChat } from '/assets/chat-form.js';
 import { showControls, showLine, showRecording } from '/assets/controls.js';
-import { notice } from '/assets/elements.js';
 import { showFile } from '/assets/files.js';
+import { followGroups, loaded } from '/assets/groups.js';
 import { showHosts } from '/assets/hosts.js';
 import { showAlone } from '/assets/invite.js';
+import { Later } from '/assets/later.js';
 import { layoutTitle } from '/assets/layouts.js';
-import { watchMissing } from '/assets/missing.js';
 import { announce, watchNews } from '/assets/news.js';
 import { endNotice, tell } from '/assets/notice-board.js';
 import { showNames } from '/assets/picture.js';
@@ -23,6 +23,9 @@ import { watchWaiting } from '/assets/waiting.js';
 import { explain, t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
+const seldom = new Later(() => import('/assets/told.js'));
+/// The events that it tells.
+const SELDOM = ['missing', 'pinTries', 'screenStopped', 'videoStopped', 'askedForVideo'];
 
 /** @param {import('./call.js').Call} call */
 export function showCall(call) {
@@ -41,21 +44,18 @@ export function showCall(call) {
   watchPresenters(call);
   followChat(call);
   watchUnrecorded(call);
-  watchMissing(call);
+  on('breakout', () => followGroups(call));
+  for (const type of SELDOM) on(type, async detail => /** @type {any} */ (await seldom.get())?.[type](detail, { call, nameOf, tell, endNotice, announce }));
   on('people room role waitingPeople', () => showHosts(call));
   on('changed entered role room missing', () => showControls(call));
   on('recording', () => showRecording(call));
-  on('pinTries', wrong => notice(t('host.pin.tried', { count: wrong, number: wrong }), 30));
   on('muted', by => tell({ kind: 'told', key: 'muted', text: t('host.muted', { name: nameOf(by) }) }));
   on('asked', by => announce({ kind: 'asked', text: t('host.asked', { name: nameOf(by) }), actions: [{ text: t('audio.off'), act: () => call.sending.setAudio(true) }] }));
   // What is done needs no word any more.
   on('changed', () => { if (call.sending.shown.audio !== 'off') for (const key of ['asked', 'muted', t('audio.youAreMuted')]) endNotice(key); });
   on('layoutChosen', ({ by, name }) => tell({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
-  on('screenStopped', by => notice(t('host.screenStopped', { name: nameOf(by) })));
   on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
   on('keptMuted', reason => tell({ kind: 'told', key: 'muted', text: t(`muted.${reason}`) }));
-  on('videoStopped', by => tell({ kind: 'told', key: 'video', text: t('host.videoStopped', { name: nameOf(by) }) }));
-  on('askedForVideo', by => announce({ kind: 'asked', key: 'askedForVideo', text: t('host.askedForVideo', { name: nameOf(by) }), actions: [{ text: t('camera.off.action'), act: () => call.sending.setVideo(true) }] }));
   on('line', showLine);
   on('stream', () => play(call.stream));
   on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));
@@ -79,9 +79,9 @@ export function showCall(call) {
   return { names };
 }
 
-/// A private message names both ends.
-function authorOf(call, { from, to, name }) {
-  if (!to) return name;
+/// A private message names both ends, and one of a host to all groups says so.
+function authorOf(call, { from, to, all, name }) {
+  if (!to) return (all && loaded()?.toAll(name)) || name;
   if (from !== call.id) return t('chat.private', { name });
   return t('chat.privateTo', { name, to: call.people.find(to)?.name ?? t('news.somebody') });
 }

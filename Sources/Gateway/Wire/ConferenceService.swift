@@ -26,6 +26,8 @@ protocol ConferenceService: Sendable {
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
     func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson]
+    func breakout(of room: String) throws(ConferenceError) -> BreakoutInfo?
+    func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError)
     func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
 
     func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo
@@ -137,6 +139,8 @@ protocol ConferenceSeat: MediaSeat {
     var startsRecording: Bool { get }
     /// The latest public messages of the room's chat, the oldest first.
     var chatHistory: [ChatMessage] { get }
+    /// nil: there are no breakout groups.
+    var breakout: BreakoutNotice? { get }
 
     func makeOffer(restartsICE: Bool) async throws(ConferenceError) -> String
     func accept(answer: String) async throws(ConferenceError)
@@ -145,12 +149,13 @@ protocol ConferenceSeat: MediaSeat {
     func setView(_ name: String) throws(ConferenceError)
     func present(_ on: Bool, audio: Bool) throws(ConferenceError)
     func setRecorded(_ isRecorded: Bool) throws(ConferenceError)
-    func chat(_ text: String, to other: String?) throws(ConferenceError)
+    func chat(_ text: String, to other: String?, all: Bool) throws(ConferenceError)
     func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
     func setAvatar(_ file: [UInt8]?) async throws(ConferenceError)
-    func record(_ action: Participant.RecordAction, _ recording: String?) async throws(ConferenceError)
+    func record(_ action: Participant.RecordAction, _ recording: String?, group: Int?) async throws(ConferenceError)
     func mark(_ text: String) throws(ConferenceError)
     func moderate(_ moderation: Moderation) throws(ConferenceError)
+    func breakOut(_ request: BreakoutRequest) throws(ConferenceError)
     func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
     func recordings() throws(ConferenceError) -> [RecordingInfo]
     /// Those of them that are this client's to rename, to share and to remove, also after the call.

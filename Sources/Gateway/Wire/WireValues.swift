@@ -97,6 +97,7 @@ extension ParticipantInfo {
                 "unrecordedBy": recorded ? nil : .array(unrecordedBy.map { .string($0.rawValue) }),
                 "input": isInput ? true : nil, "handOrder": handOrder.map { .integer($0) },
                 "missing": missing.isEmpty ? nil : .array(missing.names.map { .string($0) }),
+                "group": group == 0 ? nil : .integer(group),
             ])
     }
 }
@@ -140,6 +141,7 @@ extension RecordingInfo {
                 "files": files.isEmpty ? nil : .array(files.map(\.json)),
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil,
                 "view": view.map { .string($0) }, "audioOnly": audioOnly ? true : nil,
+                "group": group.map { ["id": .integer($0.number), "name": .string($0.name)] },
                 "tracks": tracks.isEmpty ? nil : .array(tracks.map(\.json)),
                 "title": title.map { .string($0) }, "repaired": isRepaired ? true : nil, "frames": frames.map(\.json),
                 "dropped": dropped.isEmpty
@@ -247,7 +249,11 @@ extension ChatMessage {
             [
                 "id": .string(id), "from": .string(from), "name": .string(fromName), "text": .string(text),
                 "at": .date(at),
-            ], where: ["to": to.map { .string($0) }, "picture": picture?.json])
+            ],
+            where: [
+                "to": to.map { .string($0) }, "picture": picture?.json, "group": group == 0 ? nil : .integer(group),
+                "all": isForAll ? true : nil,
+            ])
     }
 }
 

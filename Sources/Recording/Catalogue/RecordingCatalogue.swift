@@ -145,23 +145,25 @@ package final class RecordingCatalogue: Sendable {
     /// Adds an entry with the id and file name of a new recording; the caller then creates the file. May wait for the
     /// disk.
     ///
-    /// - Parameter view: the view whose picture it takes.
+    /// - Parameters:
+    ///   - group: the breakout group that it is of; nil: the room itself.
+    ///   - view: the view whose picture it takes.
     package func begin(
-        room: String, view: String? = nil, content: RecordingContent = RecordingContent(),
+        room: String, group: RecordedGroup? = nil, view: String? = nil, content: RecordingContent = RecordingContent(),
         continuing series: RecordingSeries? = nil, at now: Date = Date()
     ) throws(RecordingError) -> RecordingEntry {
-        try begin(room: room, view: view, content: content, continuing: series, at: now) {
+        try begin(room: room, group: group, view: view, content: content, continuing: series, at: now) {
             .random(in: 0x1000...0xFFFF)
         }
     }
 
     /// - Parameter mark: returns a random end of the id.
     func begin(
-        room: String, view: String? = nil, content: RecordingContent = RecordingContent(),
+        room: String, group: RecordedGroup? = nil, view: String? = nil, content: RecordingContent = RecordingContent(),
         continuing series: RecordingSeries? = nil, at now: Date, mark: () -> UInt16
     ) throws(RecordingError) -> RecordingEntry {
         let entry = try add {
-            idPrefix + RecordingEntry.id(room: room, at: now, mark: mark())
+            idPrefix + RecordingEntry.id(room: room, group: group?.name, at: now, mark: mark())
         } make: { id in
             let file = id + content.suffix
             var entry = RecordingEntry(
@@ -169,6 +171,7 @@ package final class RecordingCatalogue: Sendable {
             entry.began = RecordingEntry.seconds(now)
             entry.view = content.audioOnly ? nil : view
             entry.audioOnly = content.audioOnly ? true : nil
+            entry.group = group
             entry.series = series?.id
             entry.seriesPart = series?.part
             entry.delivery = delivers ? RecordingDelivery() : nil

@@ -58,6 +58,8 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
     package var view: String?
     /// Whether its file is audio alone; nil: it is not.
     package var audioOnly: Bool?
+    /// The breakout group of the room that it is of; nil: the room itself.
+    package var group: RecordedGroup?
     /// The files of single participants; nil: there are none.
     package var tracks: [RecordingTrack]?
     /// The id of the first recording of the series that this one goes on with, and its number there; nil: it goes on
@@ -81,8 +83,9 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
     /// To the millisecond.
     package static func seconds(_ date: Date) -> Double { (date.timeIntervalSince1970 * 1000).rounded() / 1000 }
 
-    /// An id such as `20260704-153012-kitchen-3f9a`: it sorts by time, contains the room, and is unique with its mark.
-    static func id(room: String, at now: Date, mark: UInt16) -> String {
+    /// An id such as `20260704-153012-kitchen-3f9a`: it sorts by time, contains the room and its breakout group, and is
+    /// unique with its mark.
+    static func id(room: String, group: String? = nil, at now: Date, mark: UInt16) -> String {
         let parts = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: now)
         func digits(_ value: Int?, _ count: Int) -> String {
             let text = String(value ?? 0)
@@ -90,7 +93,8 @@ package struct RecordingEntry: Codable, Hashable, Sendable {
         }
         let day = digits(parts.year, 4) + digits(parts.month, 2) + digits(parts.day, 2)
         let time = digits(parts.hour, 2) + digits(parts.minute, 2) + digits(parts.second, 2)
-        return "\(day)-\(time)-\(slug(room))-\(String(mark, radix: 16))"
+        let name = slug(room) + (group.map { "-" + slug($0) } ?? "")
+        return "\(day)-\(time)-\(name)-\(String(mark, radix: 16))"
     }
 
     /// The name with every character but letters, digits, `-` and `_` replaced by `-`, so that no path leaves the

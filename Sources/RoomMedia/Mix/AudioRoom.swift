@@ -12,7 +12,7 @@ package struct AudioDelivery: Sendable {
     var level: UInt8
 }
 
-/// The speakers of a room, as its audio thread detects them.
+/// The speakers of a group, as the room's audio thread detects them.
 package struct Speakers: Hashable, Sendable {
     /// The dominant speaker.
     package var active: String?
@@ -22,9 +22,18 @@ package struct Speakers: Hashable, Sendable {
     package var speaking: Set<String> = []
     /// Everyone who ever spoke, by the loudness of the last seconds, the loudest first.
     package var loudest: [String] = []
+
+    package init(active: String? = nil, ranks: [String] = [], speaking: Set<String> = [], loudest: [String] = []) {
+        self.active = active
+        self.ranks = ranks
+        self.speaking = speaking
+        self.loudest = loudest
+    }
 }
 
 /// The audio of one room. Confined to the audio thread.
+///
+/// Each breakout group has a mix of its own, and so have those who hear several groups. A voice is decoded once for all.
 final class AudioRoom {
     struct Seat {
         var intake: AudioIntake
@@ -39,83 +48,58 @@ final class AudioRoom {
         var receiverLimits = OpusReceiverLimits()
         /// The peer that the mix is sent to; nil: none is connected.
         var destination: SeatID?
+        /// See `Scene.Person`.
+        var group = GroupID.main
+        var alsoHears: Set<GroupID> = []
+        var isHeardEverywhere = false
+
+        /// The groups in its mix.
+        var heardGroups: Set<GroupID> { alsoHears.union([group]) }
     }
 
-    private struct EncoderKey: Hashable {
-        /// nil: the full mix.
-        var without: String?
-        var coding: AudioCoding
-
-        var ticksPerPacket: Int { coding.ticksPerPacket }
+    /// Takes the mix of those of a group who are recorded, and its room time at 48 kHz.
+    struct Tap {
+        var group: GroupID
+        var take: @Sendable ([Float], Int64) -> Void
     }
 
-    private struct Packet {
-        var payload: [UInt8]
-        var level: UInt8
+    /// Takes the audio of all of a group who may be recorded.
+    struct VoicesTap {
+        var group: GroupID
+        var take: @Sendable ([TrackVoice], Int64) -> Void
     }
 
-    /// The mixes of one tick.
-    private struct TickAudio {
-        var full: [Float] = []
-        /// Each contributor's mix, without its own audio.
-        var own: [String: [Float]] = [:]
+    var seats: [String: Seat] = [:] { didSet { hasNewSeats = true } }
+    private var taps: [String: Tap] = [:]
+    /// While there is one, everybody of its group is decoded.
+    private var trackTaps: [String: VoicesTap] = [:]
 
-        func audio(without id: String?) -> [Float] { id.flatMap { own[$0] } ?? full }
-    }
-
-    /// The most encoder settings in one room, and `AudioCoding.least` beside them: each costs 0.1 ms of every tick of
-    /// all rooms, and as much again for each contributor. Participants on links of all kinds need six.
-    static let mostCodings = 8
-
-    var seats: [String: Seat] = [:]
-    /// Each takes the mix of those who are recorded, and its room time at 48 kHz.
-    var taps: [String: @Sendable ([Float], Int64) -> Void] = [:]
-
-    /// Each takes the audio of all who may be recorded. While there is one, everybody is decoded.
-    var trackTaps: [String: @Sendable ([TrackVoice], Int64) -> Void] = [:]
-
-    private let mixer: AudioMixer
     private let bitRate: BitRate
+    private let maxSpeakers: Int
     private let levelsVoices: Bool
     /// Of the participants whose audio has been heard, where voices are brought to a common loudness.
     private var levellers: [String: VoiceLeveller] = [:]
-    private var audible = AudibleVoices()
-    private var detector = SpeakerDetector()
-    private var loudness = LoudnessRanks()
-    private var speakers = Speakers()
-    private var encoders: [EncoderKey: OpusEncoder] = [:]
-    private var lastUse: [EncoderKey: Instant] = [:]
-    /// The first halves of packets of two ticks.
-    private var firstTicks: [EncoderKey: [Float]] = [:]
-    /// The settings in use, with the time of their last use.
-    private(set) var codings: [AudioCoding: Instant] = [:]
+    private var mixes: [Set<GroupID>: VoiceMix] = [:]
+    /// The mix that each seat gets.
+    private var mixOf: [String: VoiceMix] = [:]
+    /// Whether a seat or a tap has changed since the mixes were chosen.
+    private var hasNewSeats = true
+    private var speech: [GroupID: GroupSpeech] = [:]
     private var isSecondTick = false
-    /// The previous tick, and the one before a packet of two ticks began: an encoder that takes over starts from their
-    /// audio.
-    private var previous = TickAudio()
-    private var previousPair = TickAudio()
-    /// The mixes that have announced the beginning of silence (DTX).
-    private var silent: Set<EncoderKey> = []
-    /// The packets of silence that each mix has had in a row.
-    private var quietPackets: [EncoderKey: Int] = [:]
-    /// After so many packets of silence an encoder says nothing more of what was before.
-    private static let fadingPackets = 10
-    private static let silentLevel = LevelMeter.headerValue(LevelMeter.silence)
     /// Shared with the thread's other rooms.
     var silence = SilencePackets()
     private var sampleBuffers: [String: [Float]] = [:]
     /// Participants who left since the last tick: one more tick of their audio fades out.
-    private var leaving: [String: AudioIntake] = [:]
+    private var leaving: [String: Seat] = [:]
     /// The participants who are not recorded, and those of `leaving` who were not.
     private var unrecorded: Set<String> = []
     private var leavingUnrecorded: Set<String> = []
-    private let speakersChanged: @Sendable (Speakers) -> Void
+    private let speakersChanged: @Sendable (GroupID, Speakers) -> Void
 
-    init(configuration: RoomMediaConfiguration.Audio, speakersChanged: @escaping @Sendable (Speakers) -> Void) {
-        var mixing = AudioMixerConfiguration()
-        mixing.maxSpeakers = max(1, configuration.maxSpeakers)
-        mixer = AudioMixer(configuration: mixing)
-        (previous.full, previousPair.full) = (mixer.full, mixer.full)
+    init(
+        configuration: RoomMediaConfiguration.Audio, speakersChanged: @escaping @Sendable (GroupID, Speakers) -> Void
+    ) {
+        maxSpeakers = max(1, configuration.maxSpeakers)
         bitRate = configuration.bitRate
         levelsVoices = configuration.level == .auto
         self.speakersChanged = speakersChanged
@@ -123,11 +107,8 @@ final class AudioRoom {
 
     /// Takes over the room's settings of its participants.
     func apply(_ people: [Scene.Person]) {
-        for person in people {
-            seats[person.id]?.gain = person.gain
-            seats[person.id]?.isHeard = person.sendsAudio
-            seats[person.id]?.isRecorded = person.isRecorded
-            seats[person.id]?.hearsAs = person.hearsAs
+        for person in people where seats[person.id] != nil {
+            seats[person.id]?.apply(person)
         }
         unrecorded = Set(people.lazy.filter { !$0.isRecorded }.map(\.id))
     }
@@ -135,58 +116,108 @@ final class AudioRoom {
     /// Removes a participant, whose audio fades out without a click.
     func leave(_ id: String) {
         guard let seat = seats.removeValue(forKey: id) else { return }
-        leaving[id] = seat.intake
+        leaving[id] = seat
         if unrecorded.contains(id) { leavingUnrecorded.insert(id) }
     }
 
-    /// Whether the taps have a mix of their own now.
-    var hasOutgoingMix: Bool { mixer.hasOutgoing }
+    // MARK: - Taps
+
+    func tap(_ name: String, of group: GroupID = .main, _ take: @escaping @Sendable ([Float], Int64) -> Void) {
+        taps[name] = Tap(group: group, take: take)
+        hasNewSeats = true
+    }
+
+    func tapVoices(
+        _ name: String, of group: GroupID = .main, _ take: @escaping @Sendable ([TrackVoice], Int64) -> Void
+    ) {
+        trackTaps[name] = VoicesTap(group: group, take: take)
+    }
+
+    func endTap(_ name: String) {
+        taps[name] = nil
+        hasNewSeats = true
+    }
+
+    func endVoicesTap(_ name: String) { trackTaps[name] = nil }
+
+    // MARK: - Mixes
+
+    /// The mix of a group; nil before the first tick.
+    func mix(of group: GroupID = .main) -> VoiceMix? { mixes[[group]] }
+
+    /// The encoders that the room has, or had within the last ten seconds.
+    var encoderCount: Int { mixes.values.reduce(0) { $0 + $1.encoderCount } }
+
+    /// Makes the mixes that somebody takes, and forgets the others. Each group has one, by which its speakers are found.
+    private func chooseMixes() {
+        hasNewSeats = false
+        var wanted: [Set<GroupID>: VoiceMix] = [:]
+        func mix(of groups: Set<GroupID>) -> VoiceMix {
+            let mix =
+                wanted[groups] ?? mixes[groups]
+                ?? VoiceMix(of: groups, maxSpeakers: maxSpeakers, bitRate: bitRate, silence: silence)
+            wanted[groups] = mix
+            return mix
+        }
+        _ = mix(of: [.main])
+        for tap in taps.values { _ = mix(of: [tap.group]) }
+        mixOf.removeAll(keepingCapacity: true)
+        for (id, seat) in seats {
+            _ = mix(of: [seat.group])
+            mixOf[id] = mix(of: seat.heardGroups)
+        }
+        // Who leaves fades out of the mixes that it was in.
+        for seat in leaving.values { if let old = mixes[[seat.group]] { wanted[[seat.group]] = old } }
+        mixes = wanted
+        speech = speech.filter { wanted[[$0.key]] != nil }
+    }
+
+    // MARK: - Ticks
 
     /// Mixes the tick at `now` and appends each peer's packet.
     func tick(_ now: Instant, into deliveries: inout [AudioDelivery]) {
-        let sources = collect(now)
-        keepPreviousTick()
-        (mixer.leftOut, mixer.mixesOutgoing) = (unrecorded.union(leavingUnrecorded), !taps.isEmpty)
-        mix(sources, at: 0, inputs: [])
-        leavingUnrecorded.removeAll()
-        for id in leaving.keys { (sampleBuffers[id], levellers[id]) = (nil, nil) }
-        leaving.removeAll()
+        if hasNewSeats { chooseMixes() }
+        let voices = collect(now)
+        let leftOut = unrecorded.union(leavingUnrecorded)
+        for mix in mixes.values {
+            let isTapped = taps.values.contains { mix.groups == [$0.group] }
+            mix.mix(voices, leftOut: leftOut, isTapped: isTapped, isSecondTick: isSecondTick)
+        }
+        endLeaving()
         detectSpeakers(now)
         let timestamp = now.ticks(at: 48_000)
-        let outgoing = mixer.outgoing
-        for tap in taps.values { tap(outgoing, timestamp) }
+        for tap in taps.values { if let mix = mixes[[tap.group]] { tap.take(mix.outgoing, timestamp) } }
 
-        let contributors = Set(mixer.contributors)
-        var packets: [EncoderKey: Packet] = [:]
-        for seat in seats.values {
-            guard let destination = seat.destination else { continue }
-            let without = contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
-            let key = EncoderKey(without: without, coding: coding(for: seat, now))
-            if packets[key] == nil { packets[key] = encode(key, now) }
-            guard let packet = packets[key], !packet.payload.isEmpty else { continue }
-            let earlier = Int64((key.ticksPerPacket - 1) * OpusEncoder.frameSize)
+        for (id, seat) in seats {
+            guard let destination = seat.destination, let packet = mixOf[id]?.packet(for: seat, at: now) else {
+                continue
+            }
+            let earlier = Int64((packet.ticks - 1) * OpusEncoder.frameSize)
             deliveries.append(
                 AudioDelivery(
                     seat: destination, payload: packet.payload, timestamp: timestamp - earlier, level: packet.level))
         }
-        if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
+        for mix in mixes.values {
+            mix.endTick(now) { id in
+                seats[id].map { $0.isHeardEverywhere || mix.groups.contains($0.group) } ?? false
+            }
+        }
         isSecondTick.toggle()
-        forgetIdleEncoders(now)
     }
 
-    /// Keeps the previous tick's mixes. The mixer then writes into new arrays, 4 kB for each contributor.
-    private func keepPreviousTick() {
-        previous.full = mixer.full
-        previous.own.removeAll(keepingCapacity: true)
-        for id in mixer.contributors { previous.own[id] = mixer.mix(without: id) }
-        if !isSecondTick { previousPair = previous }
+    private func endLeaving() {
+        leavingUnrecorded.removeAll()
+        if leaving.isEmpty { return }
+        for id in leaving.keys { (sampleBuffers[id], levellers[id]) = (nil, nil) }
+        leaving.removeAll()
+        hasNewSeats = true
     }
 
-    /// Takes the audio of all participants and returns the ids of those who are not silent.
-    private func collect(_ now: Instant) -> [String] {
+    /// Takes the audio of all participants and returns the voices of those who are not silent.
+    private func collect(_ now: Instant) -> [MixVoice] {
         var sources: [String] = []
-        var voices: [TrackVoice] = []
-        let hasTracks = !trackTaps.isEmpty
+        var tracks: [GroupID: [TrackVoice]] = [:]
+        let tracked = Set(trackTaps.values.map(\.group))
         for (id, seat) in seats { seat.intake.collect(at: now, gain: seat.gain * levelling(id)) }
         let loudest = loudest(now)
         for (id, seat) in seats {
@@ -194,32 +225,39 @@ final class AudioRoom {
             let isAudible =
                 seat.isHeard && seat.gain > 0
                 && loudest.map { $0.contains(id) || seat.intake.rating(at: now) == nil } ?? true
-            let isTracked = hasTracks && seat.isRecorded
+            let isTracked = seat.isRecorded && tracked.contains(seat.group)
             let isSource = seat.intake.pull(
                 at: now, isAudible: isAudible, decodesAlways: isTracked && seat.isHeard, into: &samples)
             if isSource { sources.append(id) }
             if isTracked {
                 let isHeard = seat.isHeard && seat.intake.hasSound
-                voices.append(
+                tracks[seat.group, default: []].append(
                     TrackVoice(
                         participant: id, samples: isHeard ? samples : nil, delay: seat.intake.captureDelay(at: now)))
             }
             if levelsVoices { level(id, &samples, isSource: isSource) }
             sampleBuffers[id] = samples
         }
-        if hasTracks {
+        if !trackTaps.isEmpty {
             let timestamp = now.ticks(at: 48_000)
-            for tap in trackTaps.values { tap(voices, timestamp) }
+            for tap in trackTaps.values { tap.take(tracks[tap.group] ?? [], timestamp) }
         }
-        for (id, intake) in leaving {
-            intake.collect(at: now)
+        for (id, seat) in leaving {
+            seat.intake.collect(at: now)
             var samples = sampleBuffers.removeValue(forKey: id) ?? []
-            if intake.pull(at: now, into: &samples) { sources.append(id) }
+            if seat.intake.pull(at: now, into: &samples) { sources.append(id) }
             if levelsVoices { level(id, &samples, isSource: true) }
             sampleBuffers[id] = samples
         }
         // In a fixed order, so that equal levels give the same choice each tick.
-        return sources.sorted()
+        return sources.sorted().compactMap { id in
+            // The mixer ramps a participant who has just been muted or has left to silence.
+            guard let seat = seats[id] ?? leaving[id] else { return nil }
+            let gain = seats[id] != nil && seat.isHeard ? seat.gain : 0
+            return MixVoice(
+                id: id, samples: sampleBuffers[id] ?? [], gain: gain, group: seat.group,
+                isHeardEverywhere: seat.isHeardEverywhere)
+        }
     }
 
     /// Brings a tick of a participant's voice to the common loudness.
@@ -234,134 +272,45 @@ final class AudioRoom {
     /// The factor that brings a participant's voice to the common loudness.
     private func levelling(_ id: String) -> Float { levellers[id]?.factor ?? 1 }
 
-    /// The participants to decode where more are there than are mixed at once; nil: all who do not rest.
+    /// The participants to decode where a mix has more than are mixed at once; nil: all who do not rest.
     private func loudest(_ now: Instant) -> Set<String>? {
-        guard seats.count > mixer.configuration.maxSpeakers + AudibleVoices.spare else { return nil }
-        var ratings: [(id: String, rating: Double)] = []
-        for (id, seat) in seats where seat.isHeard {
-            guard let rating = seat.intake.rating(at: now), rating > -Double(AudioRest.quiet) else { continue }
-            // A gain above 1 is in the rating already (`AudioIntake.collect`).
-            ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain * levelling(id), 0.001))))))
+        let most = maxSpeakers + AudibleVoices.spare
+        guard seats.count > most else { return nil }
+        var loudest: Set<String> = []
+        for mix in mixes.values {
+            let heard = seats.filter { $0.value.isHeardEverywhere || mix.groups.contains($0.value.group) }
+            if heard.count <= most {
+                loudest.formUnion(heard.keys)
+                continue
+            }
+            var ratings: [(id: String, rating: Double)] = []
+            for (id, seat) in heard where seat.isHeard {
+                guard let rating = seat.intake.rating(at: now), rating > -Double(AudioRest.quiet) else { continue }
+                // A gain above 1 is in the rating already (`AudioIntake.collect`).
+                ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain * levelling(id), 0.001))))))
+            }
+            loudest.formUnion(mix.loudest(ratings, at: now))
         }
-        return audible.choose(ratings, most: mixer.configuration.maxSpeakers, at: now)
-    }
-
-    /// Nests the borrows of the buffers: their pointers are valid only inside the closures.
-    private func mix(_ sources: [String], at index: Int, inputs: [AudioMixInput]) {
-        guard index < sources.count else { return mixer.mix(inputs) }
-        let id = sources[index]
-        (sampleBuffers[id] ?? []).withUnsafeBufferPointer { samples in
-            // The mixer ramps a participant who has just been muted or has left to silence.
-            let gain = seats[id].map { $0.isHeard ? $0.gain : 0 } ?? 0
-            let input = AudioMixInput(id: id, samples: samples, gain: gain)
-            mix(sources, at: index + 1, inputs: inputs + [input])
-        }
+        return loudest
     }
 
     private func detectSpeakers(_ now: Instant) {
-        var levels: [String: Double] = [:]
-        for id in seats.keys { levels[id] = mixer.levels[id] ?? LevelMeter.silence }
-        detector.update(levels: levels, at: now)
-        loudness.update(levels: levels, speaking: detector.speaking, at: now)
-        let heard = Speakers(
-            active: detector.active, ranks: detector.ranks, speaking: detector.speaking, loudest: loudness.order)
-        if heard != speakers {
-            speakers = heard
-            speakersChanged(heard)
+        var levels: [GroupID: [String: Double]] = [.main: [:]]
+        for (id, seat) in seats {
+            levels[seat.group, default: [:]][id] = mixes[[seat.group]]?.level(of: id) ?? LevelMeter.silence
         }
-    }
-
-    /// The settings that the seat's profile wants, or at the limit the best of those in use that the peer can take.
-    private func coding(for seat: Seat, _ now: Instant) -> AudioCoding {
-        let wanted = seat.profile.coding(bitRate, receiverLimits: seat.receiverLimits)
-        var chosen = wanted
-        if codings[wanted] == nil, codings.count >= Self.mostCodings {
-            chosen =
-                codings.keys.filter { $0.canReplace(wanted, for: seat.receiverLimits) }
-                .max { ($0.bitRate, $0.expectedLoss) < ($1.bitRate, $1.expectedLoss) } ?? .least
-        }
-        if chosen != .least { codings[chosen] = now }
-        return chosen
-    }
-
-    private func encode(_ key: EncoderKey, _ now: Instant) -> Packet {
-        let nothing = Packet(payload: [], level: 127)
-        guard let audio = gather(key) else { return nothing }
-        let sinceLast = lastUse[key].map { now - $0 }
-        let isRunning = sinceLast.map { $0 < AudioClock.period * (Double(key.ticksPerPacket) + 0.5) } ?? false
-        let level = LevelMeter.headerValue(of: audio)
-        quietPackets[key] = level == Self.silentLevel ? (quietPackets[key] ?? 0) + 1 : nil
-        let earlier = key.ticksPerPacket > 1 ? previousPair : previous
-        if let packet = packetOfSilence(key, isRunning: isRunning, after: earlier) {
-            return suppressed(key, packet) ? nothing : Packet(payload: packet, level: level)
-        }
-        lastUse[key] = now
-        do {
-            let encoder = try encoders[key] ?? key.coding.makeEncoder()
-            encoders[key] = encoder
-            if !isRunning {
-                try encoder.restart(after: earlier.audio(without: key.without))
-                silent.remove(key)
+        for (group, levels) in levels {
+            if let heard = speech[group, default: GroupSpeech()].update(levels, at: now) {
+                speakersChanged(group, heard)
             }
-            let packet = try encoder.encode(audio)
-            return suppressed(key, packet) ? nothing : Packet(payload: packet, level: level)
-        } catch {
-            encoders[key] = nil
-            return nothing
         }
     }
+}
 
-    /// The next packet of a mix that has been silent for so long that its encoder is not needed, or that had none and
-    /// begins with silence after silence.
-    private func packetOfSilence(_ key: EncoderKey, isRunning: Bool, after earlier: TickAudio) -> [UInt8]? {
-        guard let quiet = quietPackets[key] else { return nil }
-        if isRunning {
-            guard quiet > Self.fadingPackets else { return nil }
-        } else if quiet == 1 {
-            guard LevelMeter.headerValue(of: earlier.audio(without: key.without)) == Self.silentLevel else {
-                return nil
-            }
-            silent.remove(key)
-        }
-        return silence.packet(key.coding, quiet)
+extension AudioRoom.Seat {
+    /// Takes over what the scene says of the participant.
+    mutating func apply(_ person: Scene.Person) {
+        (gain, isHeard, isRecorded, hearsAs) = (person.gain, person.sendsAudio, person.isRecorded, person.hearsAs)
+        (group, alsoHears, isHeardEverywhere) = (person.group, person.alsoHears, person.isHeardEverywhere)
     }
-
-    /// Whether a packet need not be sent: with DTX the first empty one says that silence begins (RFC 7587 §3.1.3).
-    private func suppressed(_ key: EncoderKey, _ packet: [UInt8]) -> Bool {
-        guard key.coding.usesDTX, packet.count <= 2 else {
-            silent.remove(key)
-            return false
-        }
-        return !silent.insert(key).inserted
-    }
-
-    /// The samples of a packet; nil while only its first half is there.
-    private func gather(_ key: EncoderKey) -> [Float]? {
-        let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
-        guard key.ticksPerPacket > 1 else { return now }
-        let full = EncoderKey(without: nil, coding: key.coding)
-        guard isSecondTick else {
-            firstTicks[key] = now
-            if firstTicks[full] == nil { firstTicks[full] = mixer.full }
-            return nil
-        }
-        // A participant who began to speak between the two ticks hears its own first 20 ms.
-        return (firstTicks[key] ?? firstTicks[full]).map { $0 + now }
-    }
-
-    private func forgetIdleEncoders(_ now: Instant) {
-        for (coding, used) in codings where now - used > .seconds(10) { codings[coding] = nil }
-        for (key, used) in lastUse where now - used > .seconds(10) {
-            lastUse[key] = nil
-            encoders[key] = nil
-            silent.remove(key)
-        }
-        for key in quietPackets.keys where codings[key.coding] == nil || key.without.map({ seats[$0] == nil }) == true {
-            quietPackets[key] = nil
-            silent.remove(key)
-        }
-    }
-
-    /// The encoders that the room has, or had within the last ten seconds.
-    var encoderCount: Int { encoders.count }
 }

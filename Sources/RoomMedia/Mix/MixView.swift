@@ -106,7 +106,8 @@ package final class MixView: Sendable {
         let renditions = allRenditions
         if renditions.isEmpty, waiting.isEmpty { return }
 
-        let people = Dictionary(scene.people.map { ($0.id, $0) }) { first, _ in first }
+        let shown = scene.people.lazy.filter { [group = id.group] in $0.group == group }
+        let people = Dictionary(shown.map { ($0.id, $0) }) { first, _ in first }
         var trace = PictureTrace(composed: MonotonicClock.now())
         let changed = canvas.value.compositor.compose(
             canvas.value.arrangement.arranged, words: canvas.value.clock.words(room: scene.room, at: time(nil)),

@@ -29,8 +29,11 @@ extension Scene {
         }
         scene.speakerRanks = speakerRanks.filter { !out.contains($0.key) }
         scene.loudnessRanks = loudnessRanks.filter { !out.contains($0.key) }
-        if let speaker, out.contains(speaker) {
-            scene.speaker = scene.speakerRanks.min { $0.value < $1.value }?.key
+        for (group, speaker) in speakers where out.contains(speaker) {
+            let others = people.lazy.filter { $0.group == group && scene.speakerRanks[$0.id] != nil }.map(\.id)
+            scene.speakers[group] = others.min {
+                scene.speakerRanks[$0, default: 0] < scene.speakerRanks[$1, default: 0]
+            }
         }
         return scene
     }

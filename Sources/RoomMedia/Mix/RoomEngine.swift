@@ -102,6 +102,19 @@ package final class RoomEngine: Sendable {
         var key: RenditionKey? { sources.last?.key }
     }
 
+    /// A tap of a group's mix alone.
+    private struct AudioTap {
+        var group: GroupID
+        let gate: TapGate
+    }
+
+    /// A tap of what each participant of a group sends.
+    private struct Tracks {
+        var group: GroupID
+        let tap: TrackTap
+        let gate: TapGate
+    }
+
     /// A picture that is taken for tracks.
     private struct TrackedPicture: Hashable {
         var isScreen: Bool
@@ -128,26 +141,27 @@ package final class RoomEngine: Sendable {
         /// The scene as it leaves the room; nil while nobody is left out and no view without somebody is made.
         var outgoingScene: Scene?
         /// Those that take the mix alone, by name.
-        var audioTaps: [String: TapGate] = [:]
+        var audioTaps: [String: AudioTap] = [:]
         /// By name; their gates have no media, and tell whether the audio thread has made all cuts.
-        var trackTaps: [String: (tap: TrackTap, gate: TapGate)] = [:]
+        var trackTaps: [String: Tracks] = [:]
         /// The pictures that they take, by id.
         var trackedPictures: [String: TrackedPicture] = [:]
         var isClosed = false
 
         var gates: [TapGate] {
-            taps.values.map(\.gate) + Array(audioTaps.values) + trackTaps.values.map(\.gate)
+            taps.values.map(\.gate) + audioTaps.values.map(\.gate) + trackTaps.values.map(\.gate)
         }
         var isRunning: Bool { !users.isEmpty && !isClosed }
 
         /// The picture of a view that leaves the room.
         func outgoing(_ view: ViewID) -> ViewID { scene.hasUnrecorded ? view.outgoing(cuts) : view }
 
-        /// The pictures that have fewer frames under overload: those beside `main`, where the room makes several, and
-        /// that nothing outside the room takes.
+        /// The pictures that have fewer frames under overload: those beside the `main` of each group, where the room
+        /// makes several, and that nothing outside the room takes.
         var sparedViews: Set<ViewID> {
             let inRoom = views.keys.filter { !$0.isOutgoing }
-            return inRoom.count > 1 ? Set(inRoom).subtracting([.main]).subtracting(taps.values.map(\.view)) : []
+            let beside = inRoom.filter { $0 != ViewID(ViewID.main.name, group: $0.group) }
+            return inRoom.count > 1 ? Set(beside).subtracting(taps.values.map(\.view)) : []
         }
 
         mutating func noteOutgoingScene() {
@@ -175,12 +189,12 @@ package final class RoomEngine: Sendable {
     private let audio: RoomMediaConfiguration.Audio
     /// Called when the tiles of a view changed.
     private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
-    private let speakersChanged: @Sendable (Speakers) -> Void
+    private let speakersChanged: @Sendable (GroupID, Speakers) -> Void
 
     package init(
         id: String, scene: Scene, rungs: [RoomMediaConfiguration.Rung], audio: RoomMediaConfiguration.Audio,
         services: MediaServices, tilesChanged: @escaping @Sendable (ViewID, TilesInfo) -> Void,
-        speakersChanged: @escaping @Sendable (Speakers) -> Void
+        speakersChanged: @escaping @Sendable (GroupID, Speakers) -> Void
     ) {
         self.id = id
         self.services = services
@@ -250,12 +264,15 @@ package final class RoomEngine: Sendable {
     private func start(_ state: inout State) {
         state.arrangements = [:]
         makeViews(&state)
-        let (people, scene, taps) = (state.people, state.scene.people, state.taps.mapValues(\.gate))
-        let (audioTaps, trackTaps) = (state.audioTaps, state.trackTaps)
+        let (people, scene, trackTaps) = (state.people, state.scene.people, state.trackTaps)
+        let taps = state.taps.mapValues { AudioTap(group: $0.view.group, gate: $0.gate) }
+            .merging(state.audioTaps) { $1 }
         services.audio.execute { [id, audio, speakersChanged] rooms in
             let room = AudioRoom(configuration: audio, speakersChanged: speakersChanged)
-            room.taps = taps.merging(audioTaps) { $1 }.mapValues { gate in { gate.take($0, at: $1) } }
-            room.trackTaps = trackTaps.mapValues { Self.voices(of: $0.tap, behind: $0.gate) }
+            for (name, tap) in taps { room.tap(name, of: tap.group) { tap.gate.take($0, at: $1) } }
+            for (name, tap) in trackTaps {
+                room.tapVoices(name, of: tap.group, Self.voices(of: tap.tap, behind: tap.gate))
+            }
             for (id, person) in people { room.seats[id] = person.audioSeat }
             room.apply(scene)
             rooms.add(id, room)
@@ -325,7 +342,7 @@ package final class RoomEngine: Sendable {
                     }
                 }
             }
-            let choosesAgain = reshaped || hasEnded || old.hasScreen != scene.hasScreen
+            let choosesAgain = reshaped || hasEnded || old.groupsWithScreen != scene.groupsWithScreen
             return (ended, choosesAgain, old.senders != scene.senders, moved, Self.trackPictures(&state))
         }
         for view in ended { view.close() }
@@ -338,8 +355,15 @@ package final class RoomEngine: Sendable {
     /// The view that a participant gets.
     func view(of participant: String) -> ViewID { state.withLock { $0.scene.viewOf[participant] } ?? .main }
 
-    /// Whether somebody shares a screen.
-    var hasScreen: Bool { state.withLock { $0.scene.hasScreen } }
+    /// The group of a participant.
+    func group(of participant: String) -> GroupID {
+        state.withLock { $0.scene.people.first { $0.id == participant }?.group } ?? .main
+    }
+
+    /// Whether somebody of a group shares a screen.
+    func hasScreen(in group: GroupID = .main) -> Bool {
+        state.withLock { $0.scene.groupsWithScreen.contains(group) }
+    }
 
     func ladder(of view: ViewID) -> Ladder { Ladder(rungs, state.withLock { $0.scene.format(of: view) }) }
 
@@ -380,7 +404,12 @@ package final class RoomEngine: Sendable {
             for intake in intake.pictures { intake.setCanvas(width: cover.width, height: cover.height) }
             if state.people.updateValue(person, forKey: participant) == nil { services.audio.count(people: 1) }
             guard state.isRunning else { return }
-            services.audio.execute { [id] in $0.all[id]?.seats[participant] = person.audioSeat }
+            let known = state.scene.people.first { $0.id == participant }
+            services.audio.execute { [id] rooms in
+                var seat = person.audioSeat
+                if let known { seat.apply(known) }
+                rooms.all[id]?.seats[participant] = seat
+            }
         }
         return intake
     }
@@ -485,31 +514,35 @@ package final class RoomEngine: Sendable {
         let gate = TapGate(video: video, audio: audio) { [weak self] in self?.settle(name, on: $0) }
         use(.tap(name), true) { state in
             state.taps[name] = Tap(view: view, needs: needs, gate: gate)
-            services.audio.execute { [id] in $0.all[id]?.taps[name] = { gate.take($0, at: $1) } }
+            services.audio.execute { [id] in $0.all[id]?.tap(name, of: view.group) { gate.take($0, at: $1) } }
         }
         return RoomTap(name, view: view, of: self)
     }
 
-    /// Adds a tap of the mix alone, which needs no picture.
-    package func tapAudio(_ name: String, _ audio: @escaping @Sendable ([Float], Int64) -> Void) -> RoomTap {
+    /// Adds a tap of a group's mix alone, which needs no picture.
+    package func tapAudio(
+        _ name: String, of group: GroupID = .main, _ audio: @escaping @Sendable ([Float], Int64) -> Void
+    ) -> RoomTap {
         let gate = TapGate(audio: audio)
         use(.tap(name), true) { state in
-            state.audioTaps[name] = gate
-            services.audio.execute { [id] in $0.all[id]?.taps[name] = { gate.take($0, at: $1) } }
+            state.audioTaps[name] = AudioTap(group: group, gate: gate)
+            services.audio.execute { [id] in $0.all[id]?.tap(name, of: group) { gate.take($0, at: $1) } }
         }
         return RoomTap(name, view: .main, of: self)
     }
 
-    /// Adds a tap of what each participant sends, which goes on while the room runs. No picture is decoded or encoded
-    /// for it.
+    /// Adds a tap of what each participant of a group sends, which goes on while the room runs. No picture is decoded or
+    /// encoded for it.
     ///
     /// - Returns: what ends it.
-    package func tapTracks(_ name: String, _ tap: TrackTap) -> @Sendable () -> Void {
+    package func tapTracks(_ name: String, of group: GroupID = .main, _ tap: TrackTap) -> @Sendable () -> Void {
         let intakes = state.withLock { state -> [VideoIntake] in
             if state.isClosed { return [] }
             let gate = TapGate(audio: { _, _ in })
-            state.trackTaps[name] = (tap, gate)
-            services.audio.execute { [id] in $0.all[id]?.trackTaps[name] = Self.voices(of: tap, behind: gate) }
+            state.trackTaps[name] = Tracks(group: group, tap: tap, gate: gate)
+            services.audio.execute { [id] in
+                $0.all[id]?.tapVoices(name, of: group, Self.voices(of: tap, behind: gate))
+            }
             return Self.trackPictures(&state)
         }
         for intake in intakes { intake.beginTrack() }
@@ -529,19 +562,21 @@ package final class RoomEngine: Sendable {
     private func endTracks(_ name: String) {
         state.withLock { state in
             state.trackTaps[name] = nil
-            services.audio.execute { [id] in $0.all[id]?.trackTaps[name] = nil }
+            services.audio.execute { [id] in $0.all[id]?.endVoicesTap(name) }
             _ = Self.trackPictures(&state)
         }
     }
 
     /// Gives the frames of those who may be recorded to the taps. Returns the intakes that now begin, and need a keyframe.
     private static func trackPictures(_ state: inout State) -> [VideoIntake] {
-        let takers = state.trackTaps.compactMapValues(\.tap.picture)
+        let takers = state.trackTaps.filter { $0.value.tap.picture != nil }
         if takers.isEmpty, state.trackedPictures.isEmpty { return [] }
         var tracked: [String: TrackedPicture] = [:]
-        for person in state.scene.people where person.isRecorded && person.sendsVideo && !takers.isEmpty {
+        for person in state.scene.people where person.isRecorded && person.sendsVideo {
+            let names = takers.filter { $0.value.group == person.group }.keys
+            if names.isEmpty { continue }
             tracked[person.id] = TrackedPicture(
-                isScreen: person.source == .screen || person.isPresenting, taps: Set(takers.keys))
+                isScreen: person.source == .screen || person.isPresenting, taps: Set(names))
         }
         var beginning: [VideoIntake] = []
         for (id, person) in state.people {
@@ -553,7 +588,8 @@ package final class RoomEngine: Sendable {
                     intake.setTrackTap(nil)
                     continue
                 }
-                intake.setTrackTap { [takes = Array(takers.values), isScreen = now.isScreen] frame in
+                let takes = now.taps.compactMap { takers[$0]?.tap.picture }
+                intake.setTrackTap { [isScreen = now.isScreen] frame in
                     let picture = TrackPicture(participant: id, source: source, isScreen: isScreen, received: frame)
                     // Each of them takes the frame.
                     return takes.map { $0(picture) }.contains(true)
@@ -570,7 +606,7 @@ package final class RoomEngine: Sendable {
             let tap = state.taps.removeValue(forKey: name)
             for source in tap?.sources ?? [] { state.views[source.key.view]?.remove(name, from: source.key) }
             state.audioTaps[name] = nil
-            services.audio.execute { [id] in $0.all[id]?.taps[name] = nil }
+            services.audio.execute { [id] in $0.all[id]?.endTap(name) }
         }
     }
 

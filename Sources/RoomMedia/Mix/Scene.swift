@@ -34,6 +34,12 @@ package struct Scene: Sendable {
         package var presentOrder = 0
         /// Whether recordings, their tracks, streams and other taps have the participant's picture and audio.
         package var isRecorded = true
+        /// The participants that it sees and hears, and that see and hear it.
+        package var group = GroupID.main
+        /// Other groups that it hears beside its own.
+        package var alsoHears: Set<GroupID> = []
+        /// Whether all groups hear it.
+        package var isHeardEverywhere = false
 
         package init(
             id: String, name: String, isShown: Bool, sendsVideo: Bool, sendsAudio: Bool, isMuted: Bool, hand: Bool,
@@ -91,7 +97,9 @@ package struct Scene: Sendable {
     package var views: [ViewID: View]
     /// The view that each participant gets; without an entry, `main`.
     package var viewOf: [String: ViewID] = [:]
-    package var speaker: String?
+    /// The dominant speaker of each group.
+    package var speakers: [GroupID: String]
+    /// Of each participant among those of its group.
     package var speakerRanks: [String: Int] = [:]
     package var loudnessRanks: [String: Int] = [:]
     /// The room's name, as its picture shows it.
@@ -109,7 +117,7 @@ package struct Scene: Sendable {
         self.framesPerSecond = framesPerSecond
         self.people = people
         self.views = views
-        self.speaker = speaker
+        speakers = speaker.map { [.main: $0] } ?? [:]
         self.speakerRanks = speakerRanks
     }
 
@@ -126,13 +134,16 @@ package struct Scene: Sendable {
     /// The participants whose picture may be shown: the camera is on and not muted.
     var senders: Set<String> { Set(people.lazy.filter(\.sendsVideo).map(\.id)) }
 
-    /// Whether somebody shares a screen, whose text must stay sharp.
-    var hasScreen: Bool { people.contains { $0.isPresenting && $0.sendsVideo && $0.isShown } }
+    /// The groups in which somebody shares a screen, whose text must stay sharp.
+    var groupsWithScreen: Set<GroupID> {
+        Set(people.lazy.filter { $0.isPresenting && $0.sendsVideo && $0.isShown }.map(\.group))
+    }
 
     /// The participants that get a tile, as the layout's members.
     func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
         let pins = views[view]?.pins
-        return people.filter(\.isShown).map { person in
+        let speaker = speakers[view.group]
+        return people.filter { $0.isShown && $0.group == view.group }.map { person in
             var member = LayoutMember(
                 id: person.id, isSpeaker: person.id == speaker, speakerRank: speakerRanks[person.id],
                 isPresenting: person.isPresenting, hasVideo: person.sendsVideo, aspectRatio: aspect(person.id),

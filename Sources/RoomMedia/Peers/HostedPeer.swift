@@ -14,6 +14,8 @@ package final class HostedPeer {
 
     /// The view that the peer gets.
     private(set) var view: ViewID
+    /// The participants that get its messages of data channels, and whose messages it gets.
+    private(set) var group: GroupID
     /// The video format that the peer's decoder takes; nil before an offer, or when the peer takes no video.
     var format: VideoSendFormat?
     var selector: RenditionSelector
@@ -63,6 +65,7 @@ package final class HostedPeer {
         self.engine = engine
         self.intake = intake
         view = engine.view(of: id)
+        group = engine.group(of: id)
         self.opensChannels = opensChannels
         self.chatChannel = chatChannel
         ladder = engine.ladder(of: view)
@@ -134,7 +137,7 @@ package final class HostedPeer {
         for key in membership.choose(key, bridge: bridge) { engine.unsubscribe(id, from: key) }
     }
 
-    private var kind: RenditionKind? { ladder.kind(of: selector.choice, hasScreen: engine.hasScreen) }
+    private var kind: RenditionKind? { ladder.kind(of: selector.choice, hasScreen: engine.hasScreen(in: view.group)) }
 
     private func subscribe(_ kind: RenditionKind, _ format: VideoSendFormat) -> RenditionKey? {
         engine.subscribe(id, view: view, format: format, kind: kind, budget: budget, loop: seatID.loop)
@@ -173,6 +176,7 @@ package final class HostedPeer {
     /// Chooses again after a change of the views. In another view the peer keeps the quality that its link carries.
     func refresh(at now: Instant) {
         view = engine.view(of: id)
+        group = engine.group(of: id)
         let ladder = engine.ladder(of: view)
         if ladder != self.ladder {
             self.ladder = ladder

@@ -309,7 +309,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
                 counters.refusedMessages.wrappingAdd(1, ordering: .relaxed)
                 return
             }
-            let relayed = RelayedMessage(from: seat.id, label: label, content: content)
+            let relayed = RelayedMessage(from: seat.id, label: label, content: content, group: seat.group)
             relay(relayed, in: seat.engine, at: now)
             if label == seat.chatChannel { events.chat(seat.engine.id, relayed) }
         case .ufragsChanged: updateUfrags(seat)
@@ -377,7 +377,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// Relays a data channel message to everyone else in the room, on this loop and the others.
+    /// Relays a data channel message to everyone else in the sender's group, on this loop and the others.
     func relay(_ message: RelayedMessage, in room: RoomEngine, at now: Instant) {
         let receivers = relayLocally(message, in: room.id, at: now)
         // The sender is charged for the sends that follow.
@@ -402,7 +402,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             case .binary(let bytes): .binary(bytes)
             }
         var receivers = 0
-        for seat in peers.inRoom(room) where seat.id != message.from {
+        for seat in peers.inRoom(room) where seat.id != message.from && seat.group == message.group {
             guard let channel = seat.channels[message.label] else { continue }
             send([content], on: channel, to: seat, at: now)
             receivers += 1
@@ -426,6 +426,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// Sends a chat message to the peers of the room on this loop that chat by data channel.
     func send(_ message: ChannelMessage, in room: String, at now: Instant) {
         for seat in peers.inRoom(room) where seat.id != message.from && message.to ?? seat.id == seat.id {
+            if let group = message.group, group != seat.group { continue }
             guard let label = seat.chatChannel, label != message.besides, let channel = seat.channels[label] else {
                 continue
             }

@@ -6,10 +6,13 @@ package struct RelayedMessage: Hashable, Sendable {
     /// The data channel's label.
     package var label: String
     package var content: Content
+    /// The sender's, whose other participants get the message.
+    package var group: GroupID
 
-    package init(from: String, label: String, content: Content) {
+    package init(from: String, label: String, content: Content, group: GroupID = .main) {
         self.from = from
         self.label = label
         self.content = content
+        self.group = group
     }
 }

@@ -7,13 +7,16 @@ package struct ViewID: Hashable, Sendable {
     package var choice: ViewChoice?
     /// The participant who alone gets the picture, and is not in it; nil: several may get it.
     private(set) package var viewer: String?
+    /// Whose participants it shows.
+    package var group: GroupID
     /// For the picture that leaves the room, without participants who are not recorded (`Scene.outgoing`): which of the
     /// room's cuts it was begun at. nil: the picture that participants get.
     private(set) var cut: Int?
 
-    package init(_ name: String, choice: ViewChoice? = nil) {
+    package init(_ name: String, choice: ViewChoice? = nil, group: GroupID = .main) {
         self.name = name
         self.choice = choice
+        self.group = group
     }
 
     /// This view as one participant gets it, without itself.

@@ -56,7 +56,7 @@ OUTSIDE = """
 [...document.querySelectorAll('button, input, select, [role=tab]')].filter(control => control.checkVisibility()).map(control => {
   const box = control.getBoundingClientRect();
   // What a list scrolls out of sight is reachable by scrolling it.
-  const list = control.closest('.choices, .people, #messages, #recordings');
+  const list = control.closest('.choices, .people, #messages, #recordings, #breakout');
   const isOut = box.left < -0.5 || box.right > innerWidth + 0.5 || (!list && (box.top < -0.5 || box.bottom > innerHeight + 0.5));
   return isOut ? `${control.id || control.textContent} ${Math.round(box.left)},${Math.round(box.top)} ${Math.round(box.right)},${Math.round(box.bottom)}` : null;
 }).filter(Boolean)
@@ -77,7 +77,7 @@ def module(name):
 # The dialogs that come a moment after their buttons were pressed, since their scripts are loaded then.
 DIALOGS = {
     "#open-room": "room-menu", ".more": "person-menu", "#open-invite": "invite", "#alone-invite": "invite", "#open-layout": "layout-menu",
-    "#open-settings": "settings", "#toggle-record": "recordings",
+    "#open-settings": "settings", "#toggle-record": "recordings", "#room-breakout": "breakout", "#open-breakout": "breakout",
 }
 
 

@@ -92,7 +92,7 @@ struct RecordingRefusalTests {
 
     @Test("a timeline knows nothing of those who are not recorded: no name, coming, going, speech or screen")
     mutating func timeline() throws {
-        room.speakers(active: nil, ranks: [], speaking: ["ann", "bob"])
+        room.speakers(Speakers(active: nil, ranks: [], speaking: ["ann", "bob"]))
         let start = TimelineNotes.events(room, since: nil, in: .main).filter { $0.participant != "host" }
         #expect(start.map(\.kind) == [.joined, .speaking, .layout])
         #expect(start.compactMap(\.participant) == ["ann", "ann"])
@@ -107,7 +107,7 @@ struct RecordingRefusalTests {
                 .joined, .recorded, .presenting, .speaking,
             ])
         old = room
-        room.speakers(active: nil, ranks: [], speaking: [])
+        room.speakers(Speakers(active: nil, ranks: [], speaking: []))
         room.leave("bob", at: .zero)
         #expect(TimelineNotes.events(room, since: old, in: .main).map(\.kind) == [.silent])
     }

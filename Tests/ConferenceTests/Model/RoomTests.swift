@@ -168,14 +168,10 @@ struct RoomTests {
         try join(&room, "a")
         let before = room
         #expect(room.events(since: before).isEmpty)
-        room.speakers(active: "a", ranks: ["a"], speaking: ["a"])
-        let kinds = room.events(since: before).map { event in
-            switch event {
-            case .speaker(let id): "speaker \(id ?? "-")"
-            default: "other"
-            }
-        }
-        #expect(kinds == ["speaker a"])
+        room.speakers(Speakers(active: "a", ranks: ["a"], speaking: ["a"]))
+        #expect(room.events(since: before).isEmpty, "`RoomService` tells the members of each group")
+        room.isSentOn = true
+        #expect(room.events(since: before) == [.streaming(true)])
         #expect(room.infos.map(\.speaking) == [true])
     }
 

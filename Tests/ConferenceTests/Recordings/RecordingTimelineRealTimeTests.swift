@@ -32,7 +32,7 @@ struct RecordingTimelineRealTimeTests {
             let dee = try join("Dee", .viewer)
             for speaking in [[bob.id], [String]()] {
                 try conference.roomService.change("r") { slot throws(ConferenceError) in
-                    slot.room.speakers(active: nil, ranks: [], speaking: Set(speaking), loudest: [])
+                    slot.room.speakers(Speakers(active: nil, ranks: [], speaking: Set(speaking), loudest: []))
                 }
                 try await Task.sleep(for: .seconds(0.7))
             }

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import RoomMedia
 import TestSupport
 import Testing
 
@@ -434,7 +435,7 @@ struct RoomMoveTests {
             let bob = try join(a, "Bob")
             #expect(watcher.take() == ["r", "r"])
             try a.roomService.change("r") { slot throws(ConferenceError) in
-                slot.room.speakers(active: ann.id, ranks: [ann.id], speaking: [ann.id])
+                slot.room.speakers(Speakers(active: ann.id, ranks: [ann.id], speaking: [ann.id]))
                 slot.room.signallingLost(bob.id, at: .zero + .seconds(1))
             }
             #expect(watcher.take() == [])

@@ -127,6 +127,13 @@ final class FakeConference: ConferenceService {
         if person != "w1" { throw .participantNotFound(person) }
         note("\(decision.rawValue) \(person)")
     }
+    func breakout(of room: String) throws(ConferenceError) -> BreakoutInfo? {
+        BreakoutInfo(
+            phase: .open, groups: [.init(number: 1, name: "Red", participants: ["p1"])], endsIn: .seconds(90))
+    }
+    func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError) {
+        for request in requests { note("\(request)") }
+    }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
         var statistics = ParticipantStatistics()
         statistics.transport = "udp 203.0.113.7:51234"
@@ -392,7 +399,9 @@ final class FakeConference: ConferenceService {
         func setRecorded(_ isRecorded: Bool) throws(ConferenceError) {
             conference.note("recorded \(isRecorded)")
         }
-        func chat(_ text: String, to other: String?) throws(ConferenceError) {
+        let breakout: BreakoutNotice? = nil
+        func breakOut(_ request: BreakoutRequest) throws(ConferenceError) { conference.note("\(request)") }
+        func chat(_ text: String, to other: String?, all: Bool) throws(ConferenceError) {
             conference.note("chat \(text) to \(other ?? "all")")
         }
         func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture {
@@ -402,7 +411,9 @@ final class FakeConference: ConferenceService {
         func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
             conference.note("own avatar \(file?.count ?? 0)")
         }
-        func record(_ action: Participant.RecordAction, _ recording: String?) async throws(ConferenceError) {}
+        func record(
+            _ action: Participant.RecordAction, _ recording: String?, group: Int?
+        ) async throws(ConferenceError) {}
         func mark(_ text: String) throws(ConferenceError) {}
         func moderate(_ moderation: Moderation) throws(ConferenceError) { conference.note("\(moderation)") }
         func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError) {}

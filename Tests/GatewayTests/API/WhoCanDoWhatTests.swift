@@ -156,9 +156,14 @@ import Testing
             #expect(seat.info?.role == role)
             if let moderation = Self.moderation(message, other) { try seat.moderate(moderation) }
             if let change = Self.roomChange(message) { try seat.changeRoom(change) }
+            if let request = Self.breakoutRequest(message) {
+                let mayChoose = message.hasSuffix("everybody may")
+                try conference.breakOut([.make(BreakoutPlan(names: ["A", "B"], mayChoose: mayChoose))], in: room)
+                try seat.breakOut(request)
+            }
             switch message {
             case _ where message.hasPrefix("join"), _ where message.hasPrefix("moderate"),
-                _ where message.hasPrefix("room"):
+                _ where message.hasPrefix("room"), _ where message.hasPrefix("breakout"):
                 break
             case "offer": _ = try await seat.offer("v=0\r\n")
             case "candidate": seat.addCandidate("candidate:1 1 udp 1 192.0.2.1 1 typ host")
@@ -172,6 +177,7 @@ import Testing
                 try seat.setLayout("speaker", scope: .room, pins: nil)
             case "layout with pin for the room": try seat.setLayout("speaker", scope: .room, pins: [other])
             case "chat": try seat.chat("hello", to: nil)
+            case "chat to all groups": try seat.chat("hello", to: nil, all: true)
             case "present": try seat.present(true)
             case "chat while it is kept to presenters", "present while it is kept to presenters":
                 var change = RoomSettingsChange()
@@ -213,6 +219,19 @@ import Testing
         }
     }
 
+    private static func breakoutRequest(_ message: String) -> BreakoutRequest? {
+        guard message.hasPrefix("breakout: ") else { return nil }
+        let action = message.dropFirst(10).prefix { $0 != " " }
+        let text =
+            #"{"type":"breakout","action":"\#(action)","names":["A"],"group":1,"name":"B","places":{},"#
+            + #""mayChoose":true,"groups":[1],"on":true}"#
+        guard case .breakout(let request)? = try? ClientMessage.parse(text) else {
+            Issue.record("there is no message \(message)")
+            return nil
+        }
+        return request
+    }
+
     private static func roomChange(_ message: String) -> RoomSettingsChange? {
         guard message.hasPrefix("room: ") else { return nil }
         let member = message.dropFirst(6)
@@ -233,6 +252,7 @@ import Testing
     @Test func `the page has every moderation and every setting`() {
         let listed = Set(Self.messages.map { $0[0] })
         for action in ModerateMessage.Action.allCases { #expect(listed.contains("moderate: \(action.rawValue)")) }
+        for action in BreakoutMessage.Action.allCases { #expect(listed.contains("breakout: \(action.rawValue)")) }
         for setting in RoomMessage.Keys.allCases { #expect(listed.contains("room: \(setting.rawValue)")) }
     }
 

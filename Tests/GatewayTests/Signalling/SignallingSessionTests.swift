@@ -112,6 +112,8 @@ import Testing
         (#"{"type":"record","action":"pause"}"#, .record(.pause, id: nil)),
         (#"{"type":"record","action":"stop","id":"x"}"#, .record(.stop, id: "x")),
         (#"{"type":"mark","text":"Vote"}"#, .mark("Vote")),
+        (#"{"type":"chat","text":"hi","all":true}"#, .chat("hi", to: nil, all: true)),
+        (#"{"type":"record","action":"start","group":2}"#, .record(.start, id: nil, group: 2)),
     ])
     func `each message inside a room`(text: String, request: SignallingSession.SeatRequest) {
         var session = joined()

@@ -17,8 +17,8 @@ private final class SteppedClock {
         now = start
         rooms = AudioClock.Rooms(at: start)
         clock.execute { [noted] rooms in
-            let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
-            room.taps["file"] = { _, time in noted.withLock { $0.append(time) } }
+            let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _, _ in })
+            room.tap("file") { _, time in noted.withLock { $0.append(time) } }
             rooms.add("room", room)
         }
         wake = clock.run(rooms, at: now)

@@ -16,7 +16,7 @@ struct AudioRestRoomTests {
         let counters = IntakeCounters()
         var configuration = RoomMediaConfiguration.Audio()
         configuration.level = .off
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         let talkers = try (0..<count).map { _ in try Talker(tone: 500, counters: counters) }
         for (number, talker) in talkers.enumerated() { room.seats["\(number)"] = talker.seat("\(number)") }
         room.seats["ear"] = AudioRoom.Seat("ear")

@@ -21,7 +21,7 @@ struct AudioRoomTests {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.bitRate = .kilobits(64)
         configuration.level = .off
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         let talker = try Talker(tone: 600)
         room.seats["a"] = talker.seat("a")
         room.seats["b"] = AudioRoom.Seat("b")
@@ -65,7 +65,7 @@ struct AudioRoomTests {
 
     @Test("a room encodes few rates, however many peers ask for, and no peer gets more than its limit")
     func manyReceiverLimits() {
-        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _, _ in })
         for number in 0..<100 {
             let id = "v\(number)"
             room.seats[id] = AudioRoom.Seat(id)
@@ -85,7 +85,7 @@ struct AudioRoomTests {
             for delivery in deliveries { counts[delivery.seat, default: 0] += 1 }
             if tick == 1 { payloads = Set(deliveries.map(\.payload)) }
         }
-        #expect(room.codings.count <= AudioRoom.mostCodings && payloads.count <= AudioRoom.mostCodings + 1)
+        #expect((room.mix()?.codings.count ?? 0) <= VoiceMix.mostCodings && payloads.count <= VoiceMix.mostCodings + 1)
         // Peers with silence suppression get few packets, but every peer gets some.
         #expect(counts.count == 100)
         var rates: Set<BitRate> = []
@@ -112,9 +112,9 @@ struct AudioRoomTests {
         for amplitude in [0.03, 0.3] as [Float] {
             var configuration = RoomMediaConfiguration.Audio()
             configuration.level = isLevelled ? .auto : .off
-            let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+            let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
             let tape = Tape()
-            room.taps["file"] = { samples, _ in tape.append(samples) }
+            room.tap("file") { samples, _ in tape.append(samples) }
             let talker = try Talker(tone: 600)
             room.seats["a"] = talker.seat("a")
             for tick in 0..<250 {
@@ -133,9 +133,9 @@ struct AudioRoomTests {
     func end(_ end: End) throws {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.level = .off
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         let tape = Tape()
-        room.taps["file"] = { samples, _ in tape.append(samples) }
+        room.tap("file") { samples, _ in tape.append(samples) }
         let talker = try Talker(tone: 600)
         room.seats["a"] = talker.seat("a")
         for tick in 0..<80 {
@@ -186,7 +186,7 @@ struct AudioProfileTests {
 
     @Test("a peer that gets packets twice shares the encode of peers on good links")
     func shared() throws {
-        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _ in })
+        let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _, _ in })
         for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {
             room.seats[id] = AudioRoom.Seat(id)
             room.seats[id]?.destination = SeatID(loop: number, number: 1)

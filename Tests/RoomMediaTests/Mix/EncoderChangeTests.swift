@@ -23,7 +23,7 @@ struct EncoderChangeTests {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.level = .off
         configuration.bitRate = .kilobits(32)
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         let talkers = [
             "a": try Talker(tone: Self.tone), "b": try Talker(tone: 2.7 * Self.tone, application: .voice),
         ]

@@ -219,15 +219,15 @@ struct RoomEngineTests {
                 isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
         ]
         room.apply(changed)
-        #expect(!room.apply(changed) && !room.hasScreen)
+        #expect(!room.apply(changed) && !room.hasScreen())
         changed.people[0].isPresenting = true
-        #expect(room.apply(changed) && room.hasScreen)
-        let kind = try #require(room.ladder(of: .main).kind(of: .rung(1), hasScreen: room.hasScreen))
+        #expect(room.apply(changed) && room.hasScreen())
+        let kind = try #require(room.ladder(of: .main).kind(of: .rung(1), hasScreen: room.hasScreen()))
         let key = try #require(room.subscribe("a", view: .main, format: format, kind: kind, budget: nil, loop: 0))
         let rung = try #require(room.rendition(key)?.rung)
         #expect((rung.height, rung.framesPerSecond, rung.bitRate) == (720, 7, .kilobits(450)))
         changed.people[0].sendsVideo = false
-        #expect(room.apply(changed) && !room.hasScreen)
+        #expect(room.apply(changed) && !room.hasScreen())
     }
 
     @Test("Tiles are arranged on their view's canvas, and names are as the view says")

@@ -14,7 +14,7 @@ struct SilencePacketsTests {
     private func room(_ talker: Talker, _ profile: AudioProfile, _ silence: SilencePackets) -> AudioRoom {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.level = .off
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         room.silence = silence
         room.seats["a"] = talker.seat("a")
         room.seats["b"] = AudioRoom.Seat("b")
@@ -90,7 +90,7 @@ struct SilencePacketsTests {
         for tick in 1..<400 {
             silence.grow()
             _ = room.run(tick: tick)
-            let coding = try #require(room.codings.keys.first)
+            let coding = try #require(room.mix()?.codings.keys.first)
             if ready == nil, silence.packet(coding, 0) != nil { ready = tick }
         }
         #expect(ready == 134)

@@ -27,7 +27,7 @@ struct TrackTapTests {
         let counters = IntakeCounters()
         var configuration = RoomMediaConfiguration.Audio()
         configuration.level = .off
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         let talkers = try people.map { _ in try Talker(tone: 500, counters: counters) }
         for (person, talker) in zip(people, talkers) { room.seats[person.id] = talker.seat(person.id) }
         let voices = Guarded<[String: Float]>([:])
@@ -35,7 +35,7 @@ struct TrackTapTests {
         let isLate = Guarded(false)
         room.apply(people)
         if hasTracks {
-            room.trackTaps["file"] = { taken, time in
+            room.tapVoices("file") { taken, time in
                 guard isLate.withLock({ $0 }) else { return }
                 for voice in taken {
                     let loudest = voice.samples?.map(abs).max() ?? 0
@@ -44,7 +44,7 @@ struct TrackTapTests {
                 }
             }
         }
-        room.taps["file"] = { samples, _ in
+        room.tap("file") { samples, _ in
             if isLate.withLock({ $0 }) { mix.withLock { $0 = max($0, samples.map(abs).max() ?? 0) } }
         }
         for tick in 0..<250 {

@@ -46,11 +46,13 @@ struct UnrecordedTests {
         var screen = person(PictureID.screen(of: "b"), isRecorded: false)
         (screen.sender, screen.source, screen.isPresenting) = ("b", .screen, true)
         scene.people.append(screen)
-        (scene.speaker, scene.speakerRanks, scene.loudnessRanks) = ("b", ["b": 0, "c": 1, "a": 2], ["b": 0, "a": 1])
+        (scene.speakers[.main], scene.speakerRanks, scene.loudnessRanks) = (
+            "b", ["b": 0, "c": 1, "a": 2], ["b": 0, "a": 1]
+        )
         let view = ViewID.main.outgoing(3)
         let out = scene.outgoing(3)
         #expect(Array(out.views.keys) == [view] && out.format(of: view) == scene.format(of: .main))
-        #expect(out.people.map(\.id) == ["a", "b", "c"] && out.speaker == "c")
+        #expect(out.people.map(\.id) == ["a", "b", "c"] && out.speakers[.main] == "c")
         #expect(out.speakerRanks == ["c": 1, "a": 2] && out.loudnessRanks == ["a": 1])
         let left = try #require(out.people.first { $0.id == "b" })
         #expect(!left.sendsVideo && !left.sendsAudio && !left.isSpeaking && !left.isMuted && !left.isPresenting)
@@ -181,11 +183,11 @@ struct UnrecordedTests {
     func mixes() throws {
         var configuration = RoomMediaConfiguration.Audio()
         configuration.level = .off
-        let room = AudioRoom(configuration: configuration, speakersChanged: { _ in })
+        let room = AudioRoom(configuration: configuration, speakersChanged: { _, _ in })
         let tape = Guarded<[Float]>([])
         let other = Guarded<[Float]>([])
-        room.taps["file"] = { samples, _ in tape.withLock { $0 += samples } }
-        room.taps["more"] = { samples, _ in other.withLock { $0 += samples } }
+        room.tap("file") { samples, _ in tape.withLock { $0 += samples } }
+        room.tap("more") { samples, _ in other.withLock { $0 += samples } }
         let talkers = [try Talker(tone: 600), try Talker(tone: 1100)]
         room.seats["a"] = talkers[0].seat("a")
         room.seats["b"] = talkers[1].seat("b")
@@ -198,21 +200,24 @@ struct UnrecordedTests {
             return tape.withLock { $0[start...] }
         }
         let both = try run(0..<50, [0, 1]).suffix(960 * 20)
-        #expect(strength(of: 600, in: both) > 0.2 && strength(of: 1100, in: both) > 0.2 && !room.hasOutgoingMix)
+        #expect(
+            strength(of: 600, in: both) > 0.2 && strength(of: 1100, in: both) > 0.2 && room.mix()?.hasOutgoing == false)
         room.apply([person("a", isRecorded: false), person("b")])
         let one = try run(50..<100, [0, 1])
-        #expect(strength(of: 600, in: one) < 1e-3 && strength(of: 1100, in: one) > 0.2 && room.hasOutgoingMix)
+        #expect(
+            strength(of: 600, in: one) < 1e-3 && strength(of: 1100, in: one) > 0.2 && room.mix()?.hasOutgoing == true)
         _ = try run(100..<150, [0])
         let silence = try run(150..<170, [0])
         #expect(silence.allSatisfy { $0 == 0 })
         room.leave("a")
         room.apply([person("b")])
         let after = try run(170..<190, [])
-        #expect(after.allSatisfy { $0 == 0 } && !room.hasOutgoingMix)
+        #expect(after.allSatisfy { $0 == 0 } && room.mix()?.hasOutgoing == false)
         #expect(other.withLock { $0 } == tape.withLock { $0 })
-        room.taps = [:]
+        room.endTap("file")
+        room.endTap("more")
         room.apply([person("b", isRecorded: false)])
         _ = try run(190..<195, [1])
-        #expect(!room.hasOutgoingMix, "nobody takes it")
+        #expect(room.mix()?.hasOutgoing == false, "nobody takes it")
     }
 }

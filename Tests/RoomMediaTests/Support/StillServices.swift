@@ -46,6 +46,6 @@ final class StillServices: Sendable {
         RoomEngine(
             id: id, scene: Scene(width: 320, height: 180, framesPerSecond: 30, views: [.main: Scene.View()]),
             rungs: RoomMediaConfiguration.Rung.standard, audio: RoomMediaConfiguration.Audio(), services: media,
-            tilesChanged: tilesChanged, speakersChanged: { _ in })
+            tilesChanged: tilesChanged, speakersChanged: { _, _ in })
     }
 }

@@ -65,7 +65,7 @@ final class DriftedRecording {
         engine = RoomEngine(
             id: "r", scene: scene, rungs: [RoomMediaConfiguration.Rung(height: 180, bitRate: .kilobits(300))],
             audio: RoomMediaConfiguration.Audio(), services: services, tilesChanged: { _, _ in },
-            speakersChanged: { _ in })
+            speakersChanged: { _, _ in })
         intake = engine.add("a", hearsAs: "a", requestKeyframe: { _ in })
         engine.apply(scene)
         let recorder = try MP4Recorder(
