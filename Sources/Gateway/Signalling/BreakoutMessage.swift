@@ -79,7 +79,7 @@ extension BreakoutNotice {
                 "speakers": .array(info.speakers.map { .string($0) }),
             ],
             where: [
-                "endsIn": info.endsIn.map { .number($0.inSeconds.rounded()) },
+                "endsIn": info.endsIn.map { .integer(Int($0.inSeconds.rounded())) },
                 "listensTo": isHost ? .array(listensTo.map { .integer($0) }) : nil,
                 "looksInto": looksInto.map { .integer($0) }, "speaksToAll": isHost ? .bool(speaksToAll) : nil,
             ])
@@ -94,7 +94,7 @@ extension BreakoutInfo {
                 "state": .string(phase.rawValue), "mayChoose": .bool(mayChoose),
                 "groups": .array(groups.map { $0.json(withPeople: true) }),
                 "speakers": .array(speakers.map { .string($0) }),
-            ], where: ["endsIn": endsIn.map { .number($0.inSeconds.rounded()) }])
+            ], where: ["endsIn": endsIn.map { .integer(Int($0.inSeconds.rounded())) }])
     }
 }
 
