@@ -210,7 +210,8 @@ final class Participant {
     /// The fleet's number of a leg: no other participant's.
     private func key(_ leg: Int) -> Int { number + (leg - 1) * 1000 }
 
-    private func open(_ attachment: Int, _ ticket: CallSession.Ticket?) {
+    /// The message with which a participant asks for its seat.
+    static func join(_ options: CallOptions, name: String, _ ticket: CallSession.Ticket?) -> [String: any Sendable] {
         // A load test is nobody's host, though it may be first.
         var join: [String: any Sendable] = [
             "type": "join", "room": options.room, "name": name, "deltas": true, "host": false,
@@ -218,6 +219,11 @@ final class Participant {
         if let token = options.token { join["token"] = token }
         if let pin = options.pin { join["pin"] = pin }
         if let ticket { join["resume"] = ["id": ticket.id, "secret": ticket.secret] }
+        return join
+    }
+
+    private func open(_ attachment: Int, _ ticket: CallSession.Ticket?) {
+        let join = Self.join(options, name: name, ticket)
         tasks[attachment] = Task { [address, input, join] in
             do {
                 try await SignallingClient.withConnection(to: address, decode: SignallingClient.Message.init(json:)) {

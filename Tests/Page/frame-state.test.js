@@ -1,6 +1,7 @@
 // What the page takes of the page that frames it, and tells it.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
 import { FrameState, permits } from '../../Sources/Gateway/Web/frame-state.js';
@@ -73,4 +74,12 @@ test('nothing is told before a hello, and a state at its changes only', () => {
   assert.deepEqual(state.tells('muted', { muted: false }, true), { tessera: 1, event: 'muted', muted: false });
   assert.deepEqual(state.tells('speaker', { id: null }), { tessera: 1, event: 'speaker', id: null });
   assert.deepEqual(state.tells('speaker', { id: null }), { tessera: 1, event: 'speaker', id: null });
+});
+
+test('the frames of the guide may use what the page uses', async () => {
+  const guide = await readFile(new URL('../../Sources/Gateway/Gateway.docc/Embedding.md', import.meta.url), 'utf8');
+  const frames = [...guide.matchAll(/<iframe [^>]*allow="([^"]*)"/g)].map(([, allowed]) => allowed.split('; '));
+  assert.ok(frames.length >= 2);
+  // Without the last one phones go dark in the middle of a call.
+  for (const allowed of frames) for (const use of ['camera', 'microphone', 'autoplay', 'screen-wake-lock']) assert.ok(allowed.includes(use), `${use}: ${allowed}`);
 });

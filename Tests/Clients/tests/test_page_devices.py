@@ -57,6 +57,8 @@ def test_the_lobby_is_busy_while_devices_open_and_who_turns_them_off_there_comes
             await page.click("#lobby-audio")
             assert [await page.evaluate(words(f"lobby-{kind}")) for kind in ("audio", "video")] == ["Switch the microphone on", "Switch the camera on"]
             await page.shot("lobby-off")
+            gap = await page.evaluate("document.getElementById('join').getBoundingClientRect().top - document.getElementById('lobby-unrecorded').closest('label').getBoundingClientRect().bottom")
+            assert gap >= 6, f"“Do not record me” is {gap} px from Join"
             # No choice of a device has changed, and another microphone does not switch it on.
             assert await page.evaluate("[localStorage.getItem('tessera.camera'), localStorage.getItem('tessera.microphone')]") == [None, None]
             assert await page.evaluate("document.getElementById('camera').value") != "none"

@@ -2,11 +2,11 @@ import Basics
 import Codecs
 import Foundation
 import Recording
-import RoomMedia
 import TestSupport
 import Testing
 
 @testable import Conference
+@testable import RoomMedia
 
 /// Several recordings of one room at once.
 @Suite("Several recordings of a room", .serialized)
@@ -140,6 +140,25 @@ struct SeveralRecordingsRealTimeTests {
             #expect(conference.room("r")?.preRoll == .zero)
             try conference.resumeRecording(audio.id)
             #expect(conference.room("r")?.preRoll == .seconds(3))
+        }
+    }
+
+    @Test("an entry tells for how long the server was overloaded, while it is recorded and afterwards")
+    func overloaded() async throws {
+        try await withRoom { conference in
+            // Before anything is drawn, which is not late.
+            let overload = conference.media.overload
+            for second in 0..<10 where overload.level < .halfRate {
+                overload.ticked(isLate: true)
+                _ = overload.evaluate(at: .zero + .seconds(second))
+            }
+            let recording = try await conference.startRecording("r")
+            #expect((recording.frames?.wanted ?? 0) > 0 && recording.frames?.overloaded == 0)
+            #expect(await eventually { (conference.recording(recording.id)?.frames?.overloaded ?? 0) > 0.5 })
+            let ended = try await conference.stopRecording(recording.id)
+            #expect(ended.state == .finished && (ended.frames?.overloaded ?? 0) > 0.4, "\(ended)")
+            #expect((ended.frames?.perSecond ?? 0) > 0, "\(ended)")
+            #expect(conference.recordings().first?.frames == ended.frames, "in the catalogue too")
         }
     }
 

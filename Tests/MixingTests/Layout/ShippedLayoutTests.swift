@@ -37,6 +37,13 @@ import Testing
         }
     }
 
+    @Test("Each shipped layout says in German too what people see", arguments: LayoutLibrary.builtInNames)
+    func german(name: String) throws {
+        let layout = try shipped(name)
+        let german = try #require(layout.descriptions["de"])
+        #expect(!german.isEmpty && german != layout.description)
+    }
+
     @Test("The page on layouts has a picture of each, wide and upright", arguments: LayoutLibrary.builtInNames)
     func pictures(name: String) throws {
         let folder = ShippedLayouts.path("x").replacing("/layouts/x.json", with: "/Sources/Mixing/Mixing.docc/")

@@ -17,4 +17,7 @@ declare module 'node:child_process' {
     on(event: 'close', end: (code: number | null) => void): void;
   };
 }
+declare module 'node:fs/promises' {
+  export function readFile(file: URL, encoding: 'utf8'): Promise<string>;
+}
 declare const process: { execPath: string };
