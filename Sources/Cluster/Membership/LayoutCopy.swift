@@ -31,19 +31,24 @@ struct LayoutCopy: Sendable {
     /// Takes that the store has lost data: what is known of its revisions says nothing.
     mutating func beginAnew() { revisions = revisions.mapValues { _ in 0 } }
 
-    /// Compares what is known with a listing of keys.
+    /// Compares what is known with a listing of keys. Where it has more than `most`, those in use stay, and of the others
+    /// the oldest find a place, as if each had been heard of when it was written.
     mutating func compare(_ listing: StoreListing) -> Comparison {
         var listed: [(name: String, revision: Int64)] = []
         for entry in listing.entries { if case .layout(let name) = entry.key { listed.append((name, entry.revision)) } }
-        listed.sort { $0.name < $1.name }
+        listed.sort { place($0) < place($1) }
         let used = listed.prefix(Self.most)
         var comparison = Comparison(excess: listed.count - used.count)
         let names = Set(used.map { $0.name })
         // What this node has written since the listing is not in it.
         comparison.removed = revisions.filter { !names.contains($0.key) && $0.value <= listing.revision }.keys.sorted()
         for name in comparison.removed { revisions[name] = nil }
-        comparison.wanted = used.filter { $0.revision > revisions[$0.name] ?? 0 }.map { $0.name }
+        comparison.wanted = used.filter { $0.revision > revisions[$0.name] ?? 0 }.map { $0.name }.sorted()
         return comparison
+    }
+
+    private func place(_ listed: (name: String, revision: Int64)) -> (Int, Int64, String) {
+        (revisions[listed.name] == nil ? 1 : 0, listed.revision, listed.name)
     }
 
     mutating func take(_ name: String, _ value: StoreValue?, revision: Int64) -> Outcome {

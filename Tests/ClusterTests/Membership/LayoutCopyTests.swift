@@ -45,6 +45,16 @@ import Testing
         #expect(!copy.hasPlace(for: "more") && copy.hasPlace(for: "l100"))
     }
 
+    @Test mutating func `with more than the limit those in use stay, and the oldest of the others come`() {
+        _ = take("z", 1)
+        let late = Dictionary(
+            uniqueKeysWithValues: (0..<LayoutCopy.most).map { ("l\(100 + $0)", Int64(10 - $0 / 200)) })
+        let comparison = copy.compare(listing(late.merging(["z": 20]) { $1 }, at: 21))
+        #expect(comparison.removed.isEmpty && comparison.excess == 1)
+        #expect(comparison.wanted.contains("z") && comparison.wanted.contains("l300"))
+        #expect(!comparison.wanted.contains("l299") && comparison.wanted.count == LayoutCopy.most)
+    }
+
     @Test mutating func `rubbish is refused once`() {
         guard case .refuse = copy.take("a", nil, revision: 2) else { return #expect(Bool(false), "taken") }
         #expect(copy.take("a", nil, revision: 2) == .known)
