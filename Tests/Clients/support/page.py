@@ -122,13 +122,16 @@ class Page(Chromium):
                             **({"text": text} if text and kind == "keyDown" else {}))
 
     async def insist(self, expression, act, timeout=40):
-        """Does what a user does again until it has had its effect: a busy server refuses a picture for one alone."""
+        """Does what a user does, and again each time that the server refuses it: a busy one makes no picture for one alone."""
         deadline = time.monotonic() + timeout
         while True:
+            refusals = await self.evaluate("probe.messages.filter(({ type }) => type === 'error').length")
             await act()
-            with contextlib.suppress(TimeoutError):
-                return await self.wait_for(expression, 4)
-            assert time.monotonic() < deadline, f"{expression} stayed false for {timeout} s"
+            await self.wait_for(f"({expression}) || probe.messages.filter(({{ type }}) => type === 'error').length > {refusals}", timeout)
+            if await self.evaluate(expression):
+                return
+            assert time.monotonic() < deadline, f"it was refused for {timeout} s: {await self.evaluate('probe.last(`error`)')}"
+            await asyncio.sleep(1)
 
     async def tell(self, **message):
         """Gives the page a message as if the server had sent it."""

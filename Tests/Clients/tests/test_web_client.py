@@ -67,7 +67,7 @@ def test_a_call_through_the_page_on_a_desk_and_on_a_phone(full_server, tmp_path)
             await people_and_chat(desk, phone)
             await watching(server, desk)
             await layouts(desk, phone)
-            await own_picture(desk, phone)
+            await enlarged(phone)
             await recording(desk, phone, server)
             await switches(desk, phone)
             await sharing(desk, phone)
@@ -77,6 +77,23 @@ def test_a_call_through_the_page_on_a_desk_and_on_a_phone(full_server, tmp_path)
         finally:
             await asyncio.gather(desk.close(), phone.close())
     asyncio.run(asyncio.wait_for(run(), 150))
+
+
+@pytest.mark.alone
+@pytest.mark.usefixtures("needs_address")
+def test_a_picture_of_one_s_own(server, tmp_path):
+    """Alone, since a busy server makes no such picture."""
+    async def run():
+        desk, phone = await two_in_a_room(server, tmp_path / "shots")
+        try:
+            await in_the_lobby(desk)
+            await asyncio.gather(desk.is_moving(), phone.is_moving())
+            await layouts(desk, phone)
+            await own_picture(desk, phone)
+            nothing_wrong(await desk.evaluate("probe.problems"), await phone.evaluate("probe.problems"))
+        finally:
+            await asyncio.gather(desk.close(), phone.close())
+    asyncio.run(asyncio.wait_for(run(), 100))
 
 
 async def in_the_lobby(desk):
@@ -160,7 +177,7 @@ async def layouts(desk, phone):
 
 
 async def own_picture(desk, phone):
-    """Enlarges a person in the own view by the list of people, and back; and enlarges a tile on this screen by a tap."""
+    """Enlarges a person in the own view by the list of people, and back; and takes another layout for oneself, of which nobody is told."""
     mine, theirs = await phone.evaluate("JSON.stringify(probe.last('tiles').tiles)"), await desk.evaluate("JSON.stringify(probe.last('tiles').tiles)")
     await phone.click("#open-people")
     smallest = await phone.evaluate("probe.last('tiles').tiles.reduce((a, b) => (a.width <= b.width ? a : b)).participant")
@@ -170,11 +187,31 @@ async def own_picture(desk, phone):
     await phone.shot("phone-pinned")
     assert await desk.evaluate("JSON.stringify(probe.last('tiles').tiles)") == theirs, "what one pins is one's own affair"
     await phone.click("#side-close")
+    back = f"JSON.stringify(probe.last('tiles').tiles) === {json.dumps(mine)}"
+    await goes_back(phone, back)
+
+    await desk.wait_for("document.getElementById('notice').hidden", 15)
+
+    async def choose():
+        await phone.click("#open-layout")
+        await phone.wait_for("document.querySelector('#layouts [data-layout=single]') !== null")
+        await phone.click("[name=scope][value=me]")
+        await phone.click("#layouts [data-layout=single]")
+    await phone.insist("probe.last('tiles').tiles.length === 1", choose)
+    assert await phone.evaluate("probe.last('layout').scope === 'me'")
+    await goes_back(phone, back)
+    assert await desk.evaluate("document.getElementById('notice').hidden") and await desk.evaluate("JSON.stringify(probe.last('tiles').tiles)") == theirs
+
+
+async def goes_back(phone, expression):
     await phone.click("#open-layout")
     await phone.wait_for("document.getElementById('layout-back') !== null")
     await phone.click("#layout-back")
-    await phone.wait_for(f"JSON.stringify(probe.last('tiles').tiles) === {json.dumps(mine)}")
+    await phone.wait_for(expression)
 
+
+async def enlarged(phone):
+    """Enlarges a tile on this screen by a tap, and back."""
     await phone.evaluate("document.getElementById('stage').click()")
     tap = """(() => {
         const video = document.getElementById('mix'), tiles = probe.last('tiles'), box = video.getBoundingClientRect();

@@ -196,7 +196,8 @@ def test_faults_of_receivers_are_told_and_nothing_leaves_the_url(tmp_path):
             answers["/busy"] = 200
             receiver.wait("/busy", 4)
             receiver.wait("/endless", 2)
-            assert len(receiver.at("/gone")) == 1 and len(receiver.at("/moved")) == 1 and not receiver.at("/elsewhere")
+            assert len(receiver.at("/gone")) == 1 and not receiver.at("/elsewhere")
+            assert len(set(ids(receiver.at("/moved")))) == 1, "tried again in its time, as each that fails"
             assert not selfsigned.requests
             assert metrics(server, "off") == [0, 0, 1, 0, 0, 0]
             assert metrics(server, "queued")[:3] == [2, 2, 2] and metrics(server, "queued")[5] == 2
