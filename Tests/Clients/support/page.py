@@ -1,7 +1,6 @@
 """A browser with the web client, and functions to operate and observe it."""
 
 import asyncio
-import contextlib
 import importlib.util
 import json
 import subprocess
