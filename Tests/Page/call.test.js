@@ -159,6 +159,29 @@ test('a move changes over without a gap, and ends the old connection later', asy
   user.says(ON);
 });
 
+test('in a move people go and come back without a word, also where it fails; who does not come back has left', async () => {
+  const people = names => names.map(name => ({ id: name, name })), told = [];
+  const user = new User(10);
+  user.call.addEventListener('joins', ({ detail }) => told.push(...['joined', 'left'].flatMap(kind => detail[kind].map(({ name }) => `${name} ${kind}`))));
+  await pass(30);
+  await user.hears(joined({ participants: people(['p1', 'Bo', 'Cy']) }));
+  await user.hears({ type: 'moving', within: 10 });
+  await pass(300);
+  // The next server refuses: the call stays, and sees the others go.
+  await user.hears({ type: 'error', code: 'not_found', message: 'no such room', fatal: true });
+  await user.hears({ type: 'participantsChanged', joined: [], changed: [], left: ['Bo', 'Cy'], viewers: 0 }, 0);
+  await user.hears({ type: 'left', reason: 'moved' }, 0);
+  sockets[0].dies();
+  await pass(1000);
+  await user.hears(joined({ fresh: true, isSameSeat: true, participants: people(['p1']) }));
+  await user.hears({ type: 'participantsChanged', joined: people(['Bo']), changed: [], left: [], viewers: 0 });
+  await user.hears({ type: 'participantsChanged', joined: [], changed: [], left: ['Bo'], viewers: 0 });
+  await user.hears({ type: 'participantsChanged', joined: people(['Bo']), changed: [], left: [], viewers: 0 });
+  assert.deepEqual(told, []);
+  await pass(16_000);
+  assert.deepEqual(told, ['Cy left']);
+});
+
 test('muting in the middle of a move is for both connections', async () => {
   const user = await User.inCall();
   await user.hears({ type: 'moving', within: 10 });

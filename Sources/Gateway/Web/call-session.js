@@ -233,6 +233,7 @@ export class CallSession {
     const actions = [
       emit('moving', { within: seconds }), { type: 'open', socket: this.#sockets, takesSeat: true, within: seconds },
       timer('begin', this.random() * Math.min(SPREAD, seconds * 100)), timer('deadline', seconds * 1000 + GRACE),
+      timer('allAreBack', seconds * 1000 + ALL_ARE_BACK),
     ];
     // There is no picture to keep.
     return isConnected ? actions : [...actions, ...this.#changeOver(false, false, false)];

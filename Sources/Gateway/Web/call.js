@@ -198,7 +198,9 @@ export class Call extends EventTarget {
       for (const kind of ['joined', 'moving', 'left', 'lost', 'error', ...Object.keys(this.handlers)]) {
         signalling.addEventListener(kind, ({ detail }) => this.told(socket, kind, detail));
       }
-      if (takesSeat) this.successor = new Successor(this, socket, signalling, within);
+      if (!takesSeat) return;
+      this.people.expect();
+      this.successor = new Successor(this, socket, signalling, within);
     },
     connect: ({ socket }) => this.sockets.get(socket)?.open(),
     retire: ({ socket }) => this.sockets.get(socket)?.retire(),
@@ -226,7 +228,7 @@ export class Call extends EventTarget {
     use: ({ message }) => this.use(Boolean(message)),
     giveUpNext: ({ socket, mustBegin }) => this.giveUpNext(socket, mustBegin),
     closeOldMedia: () => { this.oldConnection?.close(); this.oldConnection = null; },
-    allAreBack: () => this.people.expected.clear(),
+    allAreBack: () => this.tellComings([], this.people.settle()),
     refuse: ({ code, message }) => {
       this.listeners.abort();
       this.sending.refused();
@@ -406,14 +408,14 @@ export class Call extends EventTarget {
     change();
     // A moderator has lowered it.
     if (hadHand && this.me && !this.me.hand && this.sending.hand) this.sending.toggleHand();
-    const { joined, left: gone } = this.people.since(before);
-    // During a move to another server people are gone here because they are there already.
-    const left = this.successor ? [] : gone;
-    if (!isQuiet && (joined.length || left.length)) this.emit('joins', { joined, left });
+    const { joined, left } = this.people.since(before);
+    if (!isQuiet) this.tellComings(joined, left);
     this.choice.arrived(this.signalling, id => Boolean(this.people.find(id))).forEach(message => this.signalling.send(message));
     this.emit('people');
     this.tellMissing();
   }
+
+  tellComings(joined, left) { if (joined.length || left.length) this.emit('joins', { joined, left }); }
 
   tellMissing() {
     const { missing } = this, told = missing.join();

@@ -5,18 +5,24 @@ export class People {
   constructor() {
     this.list = [];
     this.viewers = 0;
-    /// Who was in the room before a move, until all are back.
-    this.expected = new Set();
+    /// Those of before a move, until all have had the time to come back.
+    this.expected = new Map();
   }
 
-  /// These people come back one by one, which is no news.
-  expect() { for (const { id } of this.list) this.expected.add(id); }
+  /// These people go and come back one by one, which is no news.
+  expect() { for (const person of this.list) this.expected.set(person.id, person); }
+
+  /// Ends that, and returns who has not come back.
+  settle() {
+    const left = [...this.expected.values()].filter(({ id }) => !this.find(id));
+    this.expected.clear();
+    return left;
+  }
 
   /// Who has come and gone since a list.
   since(before) {
-    const left = before.filter(person => !this.find(person.id));
-    const joined = this.list.filter(({ id }) => !before.some(person => person.id === id) && !this.expected.delete(id));
-    return { joined, left };
+    const now = this.list, without = (all, others) => all.filter(({ id }) => !this.expected.has(id) && !others.some(other => other.id === id));
+    return { joined: without(now, before), left: without(before, now) };
   }
 
   /// Takes the whole list of `joined` and `participants`.
