@@ -58,8 +58,7 @@ class Day:
         await self.waits()
         await host.tell(type="breakout", action="make", names=["Kitchen"])
         await host.tell(type="breakout", action="assign", places={cohost.id: 1, guest.id: 1})
-        await host.tell(type="breakout", action="open", endsIn=3600)
-        await later(lambda: len(self.places()) == 2, 10, "the group")
+        await self.open_groups()
         for part, group in (("room", None), ("kitchen", 1)):
             recording = await ask(self.front, "POST", f"{self.path}/recordings", {"group": group} if group else {}, 201)
             self.series[part] = recording["series"]
@@ -72,6 +71,14 @@ class Day:
         self.devices = {page.name: await self.shown(page) for page in (host, cohost)}
         assert self.devices == {"Host": [True, False], "Cohost": [False, True]}, self.devices
 
+    async def open_groups(self):
+        """A busy node refuses to open groups, as it refuses rooms, and is asked again."""
+        deadline = time.monotonic() + PATIENCE
+        while len(await asyncio.to_thread(self.places)) < 2:
+            assert time.monotonic() < deadline, "the groups were not opened"
+            await self.main.page.tell(type="breakout", action="open", endsIn=3600)
+            await asyncio.sleep(1)
+
     def state(self):
         return self.main.state()
 
@@ -79,6 +86,10 @@ class Day:
         """Whether the room has all its people again, as they were; without a node that has it there is no answer."""
         status, _, body = self.front.get(self.path)
         return status == 200 and kept(json.loads(body)) == self.before
+
+    def told_of(self, member):
+        """What the server has of a member, for the message of a failure."""
+        return [self.front.get(path)[2].decode()[:2000] for path in (f"{self.path}/participants/{member.id}/stats", self.path)]
 
     def places(self):
         """The groups of those who are in one, by their ids."""
@@ -95,7 +106,10 @@ class Day:
         """Waits until each sees and hears those of the same group, and nobody else."""
         since = wall() if since is None else since
         for call, others in ((self.main, self.kitchen), (self.kitchen, self.main)):
-            state = await call.well(timeout, since)
+            try:
+                state = await call.well(timeout, since)
+            except AssertionError as error:
+                raise AssertionError(f"{error}; {[self.told_of(member) for member in call.members]}") from error
             assert set(state["tiles"]) == call.ids, f"{call.page.name} sees {state['tiles']}, not {call.ids}"
             for tone in others.tones():
                 assert (await call.page.state([tone]))["sound"] is None, f"{call.page.name} hears the other group"
