@@ -75,6 +75,8 @@ struct CallSession {
     private var comeback = Comeback()
     private var refusals = 0
     private var hasBeenIn = false, hasFlowed = false
+    /// Whether a moderator had to let the participant in, so that the server has taken its join.
+    private var hasWaited = false
     /// The leg is of no use to the next server, even if that has media of this seat: a move that failed may have left
     /// some there.
     private var mustOffer = false
@@ -141,6 +143,8 @@ struct CallSession {
         let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
         (current.isWaiting, current.leg, current.isFlowing) = (true, nil, false)
         (ticket, lostAt, offerAt) = (nil, nil, nil)
+        hasWaited = true
+        comeback.succeeded()
         return leaveOld() + closing + [.say("waits to be let in by a moderator, and sends nothing until then")]
     }
 
@@ -212,7 +216,7 @@ struct CallSession {
         guard number == current.number else { return [] }
         if next != nil { return promote() }
         let words = why ?? "the server closed the signalling connection"
-        guard hasBeenIn else { return end(words) }
+        guard comesBack else { return end(words) }
         return lose(words, .lost, at: now)
     }
 
@@ -279,6 +283,9 @@ struct CallSession {
     }
 
     // MARK: Steps
+
+    /// Whether a lost connection is made anew. Who waits to be let in waits on, as a page does.
+    private var comesBack: Bool { hasBeenIn || hasWaited }
 
     private mutating func change(_ number: Int, _ body: (inout Attachment) -> Void) {
         if current.number == number { body(&current) }
@@ -381,7 +388,7 @@ struct CallSession {
         // The first attempt to come back may go to a machine that is gone.
         let limit = hasBeenIn && comeback.failures < 2 ? Self.answerAgainWithin : Self.answerWithin
         guard one.isOpen, !one.isJoined, !one.isWaiting, now >= one.openedAt + limit else { return (one, []) }
-        guard hasBeenIn else { return (one, end("the server did not answer the join")) }
+        guard comesBack else { return (one, end("the server did not answer the join")) }
         return (another(for: one, .lost, at: now).0, [.drop(attachment: one.number), .note("no answer to the join")])
     }
 

@@ -92,6 +92,23 @@ struct CallSessionTests {
                 == [.note("joined again"), .offer(attachment: 2, leg: 2)])
     }
 
+    @Test("who waits to be let in comes back to wait, and gives up after a minute without a server")
+    func waitsOn() {
+        var call = Simulation()
+        _ = call.session.start()
+        _ = call.session.waits(0)
+        #expect(
+            call.session.closed(0, "gone", at: call.now) == [.note("lost: gone"), .drop(attachment: 0)])
+        #expect(call.wait(.milliseconds(150)) == [.open(attachment: 1, nil)])
+        // The server has been started again and waits for a moderator, too.
+        #expect(call.session.waits(1).count == 1)
+        _ = call.session.closed(1, "gone", at: call.now)
+        #expect(call.wait(.milliseconds(150)) == [.open(attachment: 2, nil)])
+        let away = call.wait(.seconds(61), media: false)
+        #expect(away.contains(.note("no answer to the join")))
+        #expect(away.last == .end(failure: "no way back into the call for 60 s"))
+    }
+
     @Test("who is refused while it waits ends with the server's words")
     func refusedWhileWaiting() {
         var call = Simulation()

@@ -32,6 +32,10 @@ export function updatePanel(groups) {
   if ($('breakout').open) show(groups);
 }
 
+/// The time until everybody is back, in the panel too: it covers the badge.
+/** @param {string} time */
+export function showClock(time) { if ($('breakout-clock').textContent !== time) $('breakout-clock').textContent = time; }
+
 /// The server has refused something.
 export function refused(problem) { if ($('breakout').open) $('breakout-note').textContent = explain(problem); }
 
@@ -75,7 +79,7 @@ function section(groups, id) {
   const group = breakout.find(id);
   const name = group?.name ?? t('breakout.main');
   const made = kept(`group ${id}`, [id, isModerator], () => {
-    const head = element('div', { className: 'row start' }), list = element('ul');
+    const head = element('div', { className: 'row start' }), list = element('ul', { className: 'entries' });
     const section = element('section', {}, head, list);
     section.dataset.group = String(id);
     return section;

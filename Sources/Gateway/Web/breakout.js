@@ -1,7 +1,7 @@
 // What everybody is told of breakout groups: a badge that says where the user is and for how long, and notices. `groups.js`
 // loads it with the first word of groups, or when a moderator is to make some.
 
-import { openPanel, refused, updatePanel } from '/assets/breakout-panel.js';
+import { openPanel, refused, showClock, updatePanel } from '/assets/breakout-panel.js';
 import { BreakoutState, clock } from '/assets/breakout-state.js';
 import { element, icon } from '/assets/elements.js';
 import { t } from '/assets/words.js';
@@ -101,6 +101,7 @@ function showBadge() {
   badge.classList.toggle('ending', isEnding);
   const words = seconds === null ? place : t(isEnding ? 'breakout.badge.ending' : 'breakout.badge', { name: place, time: clock(seconds) });
   if (text.textContent !== words) text.textContent = words;
+  showClock(breakout.isOpen && seconds !== null ? clock(seconds) : '');
 }
 
 /** @param {import('./call.js').Call} call @param {import('./breakout-state.js').News} news */

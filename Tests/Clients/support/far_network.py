@@ -4,7 +4,6 @@ The router is this process between two TUN devices, so that real kernels use rea
 program, this file is the router, in the namespace of the client.
 """
 
-import concurrent.futures
 import ctypes
 import fcntl
 import heapq
@@ -18,9 +17,9 @@ import sys
 import time
 
 from support import CLIENTS
+from support.lan import CLONE_NEWNET, connect_inside
 from support.server import ADDRESS
 
-CLONE_NEWNET = 0x4000_0000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 TCP, UDP = 6, 17
 STUN_COOKIE = bytes.fromhex("2112a442")
@@ -72,14 +71,7 @@ class FarNetwork:
 
     def connect(self, port):
         """A TCP connection to a port on the client's own loopback."""
-        def inside():
-            with open(self.namespace) as namespace:
-                if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
-                    raise OSError(ctypes.get_errno(), "setns")
-            return socket.create_connection(("127.0.0.1", port), timeout=5)
-        # A dedicated thread that ends afterwards: no other code may run in that namespace.
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            return pool.submit(inside).result()
+        return connect_inside(self.namespace, port)
 
     def close(self):
         self.process.stdin.close()

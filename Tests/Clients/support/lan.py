@@ -3,8 +3,11 @@
 Everything ends with the test's process, even with one that is killed: a namespace lives as long as its programs, and those end with their parent.
 """
 
+import concurrent.futures
+import ctypes
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -12,6 +15,7 @@ from pathlib import Path
 
 # The network of the clients and of media, and that between the machines of a cluster. The test itself is host 1 of both.
 PUBLIC, INTERNAL = "10.96.0", "10.95.0"
+CLONE_NEWNET = 0x4000_0000
 # The kernel ends a program with the thread that started it: threads of a pool may end early.
 BOUND = ["setpriv", "--pdeathsig", "KILL", "--"]
 
@@ -89,6 +93,16 @@ class Namespace:
         self.inside_memory = [*self.inside, f"--mount=/proc/{self.holder.pid}/ns/mnt"]
         ip("link set lo up", inside=self.inside)
 
+    # As of a FarNetwork: browsers can be there.
+
+    @property
+    def prefix(self):
+        return self.inside
+
+    def connect(self, port):
+        """A TCP connection to a port on its own loopback."""
+        return connect_inside(f"/proc/{self.holder.pid}/ns/net", port)
+
     def close(self):
         self.holder.kill()
         self.holder.wait()
@@ -120,6 +134,25 @@ class Machine(Namespace):
 
     def plug(self):
         ip(*(f"link set {port} up" for port in self.ports.values()), inside=self.switch.inside)
+
+    def lose(self):
+        """Nothing gets there or away any more, and its cables stay plugged: the fault is further off, and nobody is told."""
+        ip(*(f"link set {port} master aside" for port in self.ports.values()), inside=self.switch.inside)
+
+    def find(self):
+        ip(*(f"link set {port} master {bridge}" for bridge, port in self.ports.items()), inside=self.switch.inside)
+
+
+def connect_inside(namespace_path, port):
+    """A TCP connection to a port on the loopback of a namespace."""
+    def inside():
+        with open(namespace_path) as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), "setns")
+        return socket.create_connection(("127.0.0.1", port), timeout=5)
+    # A dedicated thread that ends afterwards: no other code may run in that namespace.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(inside).result()
 
 
 def connect(switch, ports, process):
@@ -157,8 +190,8 @@ class LAN:
         ip(*(f"link set {self.machines[name].ports['internal']} master aside" for name in names), inside=self.switch.inside)
 
     def mend(self):
-        ip(*(f"link set {machine.ports['internal']} master internal" for machine in self.machines.values()), inside=self.switch.inside)
         for machine in self.machines.values():
+            machine.find()
             machine.plug()
 
     def close(self):

@@ -49,8 +49,10 @@ def clip(colour, frequency):
 class LightCaller(Callers):
     """One participant; `id` is known to its call."""
 
-    def __init__(self, endpoint, room, name, directory, colour, frequency):
+    def __init__(self, endpoint, room, name, directory, colour, frequency, inside=()):
+        """`inside`: the prefix of another network of the test's."""
         super().__init__(endpoint, room, name, directory, "--codec", "vp8", "--video", clip(colour, frequency))
+        self.command = [*inside, *self.command]
         self.log_path = directory / f"{room}-{name}.log"
         self.colour, self.frequency, self.id, self.is_muted = colour, frequency, None, False
 
@@ -103,9 +105,9 @@ class LightCall:
             front.only()
         return self
 
-    async def add(self, endpoint=None, number=None):
+    async def add(self, endpoint=None, number=None, inside=()):
         name, colour, tone = COMPANY[len(self.callers) if number is None else number]
-        caller = LightCaller(endpoint or self.cluster.front.endpoint, self.room, name, self.cluster.directory, colour, tone)
+        caller = LightCaller(endpoint or self.cluster.front.endpoint, self.room, name, self.cluster.directory, colour, tone, inside)
         self.callers.append(await caller.start())
         return caller
 
@@ -180,8 +182,7 @@ class LightCall:
 
     async def say(self, text):
         """The page's people write to the chat."""
-        await self.page.evaluate(
-            "(watched.messages.findLast(({ type }) => type === 'joined').socket.send(JSON.stringify({ type: 'chat', text: '" + text + "' })), 0)")
+        await self.page.tell(type="chat", text=text)
 
     async def close(self):
         await asyncio.gather(*(caller.close() for caller in self.callers))

@@ -29,6 +29,10 @@ class Watched:
         """The longest gaps in ms of the picture and of the tones since then (ms of the epoch)."""
         return await self.evaluate(f"watched.gaps({since}, {json.dumps(tones)})")
 
+    async def tell(self, **message):
+        """The page's people ask the server for something."""
+        await self.evaluate(f"(watched.messages.findLast(({{ type }}) => type === 'joined').socket.send(JSON.stringify({json.dumps(message)})), 0)")
+
     async def leave(self):
         await self.close()
 

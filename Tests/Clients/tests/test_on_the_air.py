@@ -9,6 +9,7 @@ import pytest
 import websockets
 
 from support.page import Page
+from support.sent import label, leaves
 
 pytestmark = pytest.mark.usefixtures("needs_address")
 # Devices open after `delay` ms; `gate`: no socket reaches the server; `connections`: all that the page has made.
@@ -27,18 +28,6 @@ SLOW = """
   window.RTCPeerConnection = class extends Peer { constructor(...all) { super(...all); connections.push(this); } };
 })();
 """
-# What has left the page: [bytes, energy of the microphone, encoded pictures].
-SENT = """
-(async () => {
-  const sent = [0, 0, 0];
-  for (const one of connections.filter(({ connectionState }) => connectionState !== 'closed')) for (const entry of (await one.getStats()).values()) {
-    if (entry.type === 'outbound-rtp') sent[0] += entry.bytesSent;
-    if (entry.type === 'media-source' && entry.kind === 'audio') sent[1] += entry.totalAudioEnergy;
-    if (entry.type === 'outbound-rtp' && entry.kind === 'video') sent[2] += entry.framesEncoded ?? 0;
-  }
-  return sent;
-})()
-"""
 ON, OFF = "Mute the microphone", "Switch the microphone on"
 CAMERA_ON = "Switch the camera off"
 
@@ -53,17 +42,6 @@ async def visit(page, url, delay, before=""):
     # With `join=1` the lobby may be gone before anybody looks.
     await page.wait_for(
         "document.readyState === 'complete' && document.getElementById('join') && ['lobby', 'call'].some(part => !document.getElementById(part).hidden)")
-
-
-def label(button):
-    return f"document.getElementById('toggle-{button}').getAttribute('aria-label')"
-
-
-async def leaves(page, seconds=1.6):
-    """What leaves the page meanwhile: bytes, energy of the microphone (the fake one beeps once a second), pictures."""
-    before = await page.evaluate(SENT)
-    await asyncio.sleep(seconds)
-    return [now - then for now, then in zip(await page.evaluate(SENT), before)]
 
 
 async def is_silent(page):

@@ -11,6 +11,10 @@ BADGE = "(document.getElementById('breakout-text')?.textContent ?? '')"
 NOTICE = "document.getElementById('notice').textContent"
 OFFERS = "probe.sent.filter(({ type }) => type === 'offer').length"
 TILES = "(probe.last('tiles')?.tiles ?? []).map(({ participant }) => participant)"
+FOCUSED = "document.activeElement.closest('#breakout *')"
+CONTROLS = "[...document.querySelectorAll('#breakout :is(button, input, select)')].filter(control => control.checkVisibility())"
+IS_IN_VIEW = """(([control, panel]) => control.top >= panel.top && control.bottom <= panel.bottom)(
+  [document.activeElement, document.getElementById('breakout')].map(each => each.getBoundingClientRect()))"""
 NAMES = "[...document.querySelectorAll('#people-list .who')].map(row => row.textContent)"
 
 
@@ -66,7 +70,23 @@ def test_a_host_makes_groups_and_a_guest_is_moved_and_comes_back(server, tmp_pat
         await desk.click("#breakout-speak")
         await phone.wait_for(f"{NOTICE}.includes('Ada speaks to all groups.')")
         await desk.click("#breakout-speak")
+        await desk.audit("desk with open groups")
         await desk.shot("desk-groups")
+        await by_keyboard(desk)
+
+    async def by_keyboard(desk):
+        """Tab leads through all controls in their order, and each can be seen then; Escape closes the panel, and Enter opens it again."""
+        assert await desk.evaluate(f"/^[0-4]:[0-5][0-9]$/.test(document.getElementById('breakout-clock').textContent) && {FOCUSED} !== null")
+        await desk.evaluate("(document.getElementById('breakout-title').focus(), 0)")
+        for number in range(await desk.evaluate(f"{CONTROLS}.length")):
+            await desk.key("Tab")
+            assert await desk.evaluate(f"{CONTROLS}.indexOf({FOCUSED})") == number, await desk.evaluate(f"{FOCUSED}?.outerHTML")
+            assert await desk.evaluate(IS_IN_VIEW), await desk.evaluate(f"{FOCUSED}.outerHTML")
+        await desk.key("Escape")
+        await desk.wait_for("!document.getElementById('breakout').open && document.activeElement !== document.body")
+        await desk.evaluate("(document.getElementById('open-breakout').focus(), 0)")
+        await desk.key("Enter")
+        await desk.wait_for("document.getElementById('breakout').open && document.activeElement.id === 'breakout-title'")
 
     async def chooses(desk, phone):
         """Where everybody may, the guest goes to another group itself."""

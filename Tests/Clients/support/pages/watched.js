@@ -113,13 +113,20 @@
       return Math.hypot(real, imaginary) / 480;
     }
   });`;
+  // How far (ms) the clock of the sound is behind that of the page: on a busy machine it stands still at times. Of the last second.
+  const lately = [];
+  let lag = 0;
   const startMeter = async () => {
     await context.audioWorklet.addModule(URL.createObjectURL(new Blob([METER], { type: 'text/javascript' })));
     const meter = new AudioWorkletNode(context, 'meter', { processorOptions: { tones } });
     // The least difference is that of the message that came fastest.
     let offset = Infinity;
     meter.port.onmessage = ({ data: [at, ...levels] }) => {
-      offset = Math.min(offset, now() - at * 1000);
+      const difference = now() - at * 1000;
+      offset = Math.min(offset, difference);
+      lately.push(difference);
+      if (lately.length > 50) lately.shift();
+      lag = Math.min(...lately) - offset;
       watched.levels.push([at * 1000 + offset, ...levels]);
     };
     meter.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
@@ -159,8 +166,8 @@
   }, 200);
 
   /// The time since which the times follow each other without a longer gap; null: they have ended.
-  const run = (times, limit) => {
-    if (!times.length || now() - times.at(-1) > limit) return null;
+  const run = (times, limit, end = now()) => {
+    if (!times.length || end - times.at(-1) > limit) return null;
     let i = times.length - 1;
     while (i > 0 && times[i] - times[i - 1] <= limit) i -= 1;
     return times[i];
@@ -176,15 +183,15 @@
       id: joined?.you.id ?? null, name: joined?.you.name, role: joined?.you.role, joins: watched.messages.filter(({ type }) => type === 'joined').length,
       tiles: (watched.messages.findLast(({ type, socket }) => type === 'tiles' && socket === joined?.socket)?.tiles ?? []).map(tile => tile.participant), joinedAt: joined?.at ?? null,
       chat: (joined?.chat ?? []).map(({ text }) => text),
-      line: last('line') && { ...last('line'), socket: undefined }, picture: run(watched.frames, 1000), sound: run(heard(wanted), watched.meter ? 400 : 1000), problems: watched.problems,
+      line: last('line') && { ...last('line'), socket: undefined }, picture: run(watched.frames, 1000), sound: run(heard(wanted), watched.meter ? 400 : 1000, now() - lag), problems: watched.problems,
     };
   };
   /// The longest gaps in ms of the picture and of these tones since then.
   watched.gaps = (since, wanted) => {
-    const longest = times => {
-      const inside = [since, ...times.filter(at => at > since), now()];
+    const longest = (times, end) => {
+      const inside = [since, ...times.filter(at => at > since), Math.max(since, end)];
       return Math.max(...inside.slice(1).map((at, i) => at - inside[i]));
     };
-    return [longest(watched.frames), longest(heard(wanted))];
+    return [longest(watched.frames, now()), longest(heard(wanted), now() - lag)];
   };
 })();
