@@ -124,10 +124,11 @@ def imports(target, name):
 def page(source, target, name):
     """The page with the names of the bundled files, and its own script in it."""
     html = hashed_names(target, re.sub(r"^ +", "", (source / name).read_text(), flags=re.M))
-    script = subprocess.run(["esbuild", "--minify", str(source / INLINE)], check=True, capture_output=True, text=True).stdout.strip()
-    html = html.replace(f'<script src="{ADDRESS}{INLINE}"></script>', f"<script>(()=>{{{script}}})()</script>")
+    script = subprocess.run(["esbuild", "--bundle", "--format=iife", "--minify", str(source / INLINE)], check=True, capture_output=True, text=True).stdout.strip()
+    html = html.replace(f'<script src="{ADDRESS}{INLINE}"></script>', f"<script>{script}</script>")
     # So is the icon, and the first script where it is small: a request takes a kilobyte of the line.
-    html = re.sub(rf'"{ADDRESS}icon\.\w+\.svg"', f'"data:image/svg+xml,{quote((source / ICON).read_text().strip(), safe=SAFE)}"', html)
+    icon = quote((source / ICON).read_text().strip().replace('"', "'"), safe=SAFE)
+    html = re.sub(rf'"{ADDRESS}icon\.\w+\.svg"', f'"data:image/svg+xml,{icon}"', html)
     # What the scripts import: a browser would find it only in them.
     scripts = re.findall(rf'<script type="module" src="{ADDRESS}([^"]+)"', html)
     first = {each: None for script in scripts for each in imports(target, script) if each not in scripts}

@@ -143,7 +143,9 @@ async def eventually(server, condition, seconds, what, room="hall"):
         await asyncio.sleep(0.1)
 
 
+@pytest.mark.alone
 def test_a_room_moves_without_a_gap_and_the_page_forgets_nothing(tmp_path):
+    """Alone: it measures gaps, and a busy server makes no picture of one's own."""
     async def run(a, b):
         async with Front(a, b) as front, Caller(front.url, "hall", "Bo", "--audio", tone(tmp_path / "tone.wav")) as bo:
             await bo.said("connected")
@@ -158,7 +160,7 @@ def test_a_room_moves_without_a_gap_and_the_page_forgets_nothing(tmp_path):
                 await page.click("#toggle-audio")
                 seat, other = await page.evaluate("[probe.last('joined').you.id, probe.last('participants').participants.find(p => p.name === 'Bo').id]")
                 choice = f"probe.sockets[0].send(JSON.stringify({{ type: 'layout', name: 'sidebar', scope: 'me', pin: ['{other}'] }}))"
-                # A busy server makes no further picture, and is asked again.
+                # A server that is busy with the start makes no further picture, and is asked again.
                 await page.wait_for(f"probe.last('layout')?.pin?.length === 1 || ({choice}, new Promise(done => setTimeout(done, 500)))", 30)
                 await asyncio.sleep(1)
                 for number, (server, left) in enumerate(((b, a), (a, b)), 1):
