@@ -12,7 +12,8 @@ struct Capacity: Sendable {
 
     /// What has lost its place to a newcomer.
     enum Displaced: Hashable, Sendable {
-        case room(String)
+        /// `wasEmpty`: nobody had a seat of it then.
+        case room(String, wasEmpty: Bool = false)
         case seat(String)
         case halfOpen(String)
         case wait(id: String, room: String)
@@ -52,7 +53,9 @@ struct Capacity: Sendable {
     }
 
     /// Counts a room whatever the limits: its place is lost, and it has not ended.
-    mutating func keepRoom(_ id: String, of client: JoinClient) { rooms.add(id, from: client.address, isIdle: false) }
+    mutating func keepRoom(_ id: String, of client: JoinClient, isIdle: Bool) {
+        rooms.add(id, from: client.address, isIdle: isIdle)
+    }
 
     /// Counts a seat, which cannot be displaced before `rest`.
     mutating func claimSeat(_ id: String, for client: JoinClient, at now: Instant) throws(ConferenceError)

@@ -99,7 +99,10 @@ final class RoomRegistry: Sendable {
             state throws(ConferenceError) -> ((room: HostedRoom, isNew: Bool), Capacity.Displaced?) in
             if let known = state.rooms[id] { return ((room: known, isNew: false), nil) }
             if state.isDraining { throw .draining }
-            let other = try state.capacity.claimRoom(id, for: client, at: MonotonicClock.now())
+            var other = try state.capacity.claimRoom(id, for: client, at: MonotonicClock.now())
+            if case .room(let name, _)? = other {
+                other = .room(name, wasEmpty: state.seatsOfRooms[name] == nil)
+            }
             let room = make(state.kept.take(id, at: MonotonicClock.now()))
             state.rooms[id] = room
             return ((room: room, isNew: true), other)
@@ -108,12 +111,14 @@ final class RoomRegistry: Sendable {
         return result
     }
 
-    /// Whether a displaced room may end: nobody uses a seat of it. A room that stays counts again.
-    func mayEndDisplaced(_ room: HostedRoom) -> Bool {
+    /// Whether a displaced room may end: nobody uses a seat of it, and where it was empty (`wasEmpty`) nobody has come
+    /// meanwhile. A room that stays counts again, and the total may be exceeded by it.
+    func mayEndDisplaced(_ room: HostedRoom, wasEmpty: Bool) -> Bool {
         state.withLock { state in
             guard state.rooms[room.id] === room else { return false }
-            if state.usedSeats[room.id] == nil { return true }
-            state.capacity.keepRoom(room.id, of: room.client)
+            let isUsed = state.usedSeats[room.id] != nil
+            if !isUsed, !wasEmpty || state.seatsOfRooms[room.id] == nil { return true }
+            state.capacity.keepRoom(room.id, of: room.client, isIdle: !isUsed)
             return false
         }
     }

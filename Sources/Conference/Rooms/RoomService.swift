@@ -161,11 +161,14 @@ final class RoomService: Sendable {
         watch.ended(id, reason)
     }
 
-    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now.
-    func endDisplaced(_ id: String) {
-        guard let room = registry[id], registry.mayEndDisplaced(room) else { return }
-        log.displaced(room: id)
-        end(id, reason: .roomEnded)
+    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now, or has come to it since it was
+    /// empty.
+    func endDisplaced(_ id: String, wasEmpty: Bool) {
+        guard let room = registry[id], registry.mayEndDisplaced(room, wasEmpty: wasEmpty) else { return }
+        end(id, reason: .roomEnded) { !wasEmpty || $0.room.isEmpty }
+        if registry[id] !== room { return log.displaced(room: id) }
+        // Somebody came between the two.
+        _ = registry.mayEndDisplaced(room, wasEmpty: true)
     }
 
     // MARK: - What outlives rooms

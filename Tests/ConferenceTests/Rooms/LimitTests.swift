@@ -108,6 +108,20 @@ struct LimitTests {
         }
     }
 
+    @Test(
+        "who joins an empty room after it was displaced and before it has ended is not put out",
+        arguments: [true, false])
+    func joinedMeanwhile(wasEmpty: Bool) async throws {
+        try await withConference({ $0.limits.rooms = 10 }) { conference in
+            try join(conference, "r", address: 1).leave()
+            // Its place goes to a newcomer's, and the room ends a moment later, on another thread.
+            let guest = try join(conference, "r", address: 2)
+            conference.seats.displace(.room("r", wasEmpty: wasEmpty))
+            #expect((guest.info != nil) == wasEmpty && (conference.room("r") != nil) == wasEmpty)
+            #expect(current(conference, "rooms") == (wasEmpty ? 1 : 0))
+        }
+    }
+
     @Test("where all seats are taken, a newcomer's ends the oldest one without media of the address that has most")
     func displacedSeats() async throws {
         try await withConference({ $0.limits.seats = 10 }) { conference in
