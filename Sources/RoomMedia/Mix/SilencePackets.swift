@@ -13,8 +13,11 @@ final class SilencePackets {
     /// A multiple of the four packets through which speech coding goes, and of the 21 from one refreshment to the next
     /// with DTX.
     private static let length = 84
-    /// More codings than the rooms of a server use: receivers may ask for any rate, and what is beyond is encoded.
-    private static let mostCodings = 64
+    /// More codings than the rooms of a server use at once: receivers may ask for any rate, and what is beyond is
+    /// encoded.
+    static let mostCodings = 64
+    /// The ticks after which a loop that nobody plays gives way to another coding's.
+    static let rest = 250
 
     private struct Growing {
         var coding: AudioCoding
@@ -22,22 +25,32 @@ final class SilencePackets {
         var packets: [[UInt8]] = []
     }
 
-    private var loops: [AudioCoding: [[UInt8]]] = [:]
+    private struct Loop {
+        let packets: [[UInt8]]
+        var lastPlayed: Int
+    }
+
+    private var loops: [AudioCoding: Loop] = [:]
+    private var tick = 0
     private var wanted: [AudioCoding] = []
     private var growing: Growing?
 
     /// The packet of this position of the coding's loop; nil while there is none, and then it is made.
     func packet(_ coding: AudioCoding, _ position: Int) -> [UInt8]? {
-        if let loop = loops[coding] { return loop[position % loop.count] }
-        if loops.count + wanted.count < Self.mostCodings, growing?.coding != coding, !wanted.contains(coding) {
+        if let loop = loops[coding] {
+            loops[coding]?.lastPlayed = tick
+            return loop.packets[position % loop.packets.count]
+        }
+        if wanted.count < Self.mostCodings, growing?.coding != coding, !wanted.contains(coding) {
             wanted.append(coding)
         }
         return nil
     }
 
-    /// Makes one more packet of a loop that is wanted: at most one encode in a tick.
+    /// Ends a tick: makes one more packet of a loop that is wanted, at most one encode.
     func grow() {
-        if growing == nil, !wanted.isEmpty {
+        tick += 1
+        if growing == nil, !wanted.isEmpty, makePlace() {
             let coding = wanted.removeFirst()
             growing = (try? coding.makeEncoder()).map { Growing(coding: coding, encoder: $0) }
         }
@@ -46,7 +59,21 @@ final class SilencePackets {
         guard let packet = try? encoder.encode(silence) else { return growing = nil }
         growing?.packets.append(packet)
         guard let packets = growing?.packets, packets.count == Self.settling + Self.length else { return }
-        loops[coding] = Array(packets[Self.settling...])
+        loops[coding] = Loop(packets: Array(packets[Self.settling...]), lastPlayed: tick)
         growing = nil
+    }
+
+    /// Whether there is place for one more loop; the one that was played longest ago may give way for it. Where all are
+    /// played, nobody is made to wait for one: what is wanted is forgotten, and asked for again.
+    private func makePlace() -> Bool {
+        if loops.count < Self.mostCodings { return true }
+        guard let oldest = loops.min(by: { $0.value.lastPlayed < $1.value.lastPlayed }),
+            tick - oldest.value.lastPlayed > Self.rest
+        else {
+            wanted = []
+            return false
+        }
+        loops[oldest.key] = nil
+        return true
     }
 }

@@ -96,15 +96,34 @@ struct SilencePacketsTests {
         #expect(ready == 134)
     }
 
+    private func coding(_ rate: Int) -> AudioCoding {
+        AudioCoding(bitRate: .kilobits(rate), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
+    }
+
     @Test("however many rates are asked for, few loops are kept")
     func bounded() {
         let silence = SilencePackets()
-        func coding(_ rate: Int) -> AudioCoding {
-            AudioCoding(
-                bitRate: .kilobits(rate), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
-        }
         for rate in 6..<206 { #expect(silence.packet(coding(rate), 0) == nil) }
         for _ in 0..<(134 * 70) { silence.grow() }
-        #expect((6..<206).count { silence.packet(coding($0), 0) != nil } == 64)
+        #expect((6..<206).count { silence.packet(coding($0), 0) != nil } == SilencePackets.mostCodings)
+    }
+
+    @Test("a loop that nobody plays gives way, one that is played does not")
+    func forgotten() {
+        let silence = SilencePackets()
+        for rate in 6..<6 + SilencePackets.mostCodings { _ = silence.packet(coding(rate), 0) }
+        for _ in 0..<134 * SilencePackets.mostCodings { silence.grow() }
+        // The first one is played on, all others were just played.
+        for rate in 6..<6 + SilencePackets.mostCodings { #expect(silence.packet(coding(rate), 0) != nil) }
+        for tick in 0..<SilencePackets.rest + 140 {
+            #expect(silence.packet(coding(6), tick) != nil)
+            let newcomer = silence.packet(coding(200), tick)
+            if tick <= SilencePackets.rest { #expect(newcomer == nil) }
+            silence.grow()
+        }
+        #expect(silence.packet(coding(200), 0) != nil && silence.packet(coding(6), 0) != nil)
+        #expect(
+            (6..<6 + SilencePackets.mostCodings).count { silence.packet(coding($0), 0) != nil }
+                == SilencePackets.mostCodings - 1)
     }
 }
