@@ -41,6 +41,8 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
     case recordingFailed(String)
     /// There is no such picture (any more).
     case pictureNotFound
+    /// There is no such guest link (any more).
+    case linkNotFound
     /// The bytes are no picture of a known format.
     case badPicture(String)
     case tooLarge(String)
@@ -81,6 +83,7 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
             .configuration(let text), .internalFailure(let text):
             text
         case .pictureNotFound: "There is no such picture (any more)."
+        case .linkNotFound: "There is no such guest link any more."
         case .atCapacity(let text, _), .tooFast(let text, _): text
         }
     }

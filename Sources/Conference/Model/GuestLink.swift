@@ -107,7 +107,7 @@ struct GuestLinks: Hashable, Sendable {
     }
 
     mutating func revoke(_ id: String) throws(ConferenceError) {
-        guard all.contains(where: { $0.id == id }) else { throw .badRequest("There is no such guest link any more.") }
+        guard all.contains(where: { $0.id == id }) else { throw .linkNotFound }
         all.removeAll { $0.id == id }
     }
 

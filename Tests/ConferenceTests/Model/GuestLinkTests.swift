@@ -59,7 +59,7 @@ struct GuestLinkTests {
         }
         try room.revokeLink(link.id)
         #expect(refuses("revoked", by: link))
-        #expect(throws: ConferenceError.self) { try room.revokeLink(link.id) }
+        #expect(throws: ConferenceError.linkNotFound) { try room.revokeLink(link.id) }
     }
 
     @Test("lock and waiting room are for guests too")
