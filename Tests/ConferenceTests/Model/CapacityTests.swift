@@ -64,7 +64,7 @@ struct CapacityTests {
         capacity.restRoom("two")
         #expect(try capacity.claimRoom("three", for: client(2), at: start) == nil)
         #expect(try capacity.claimRoom("four", for: .administrator, at: start) == .room("two"))
-        capacity.keepRoom("two", of: client(1))
+        capacity.keepRoom("two", of: client(1), isIdle: false)
         #expect(capacity.count(.rooms) == 3, "it is there, so it counts")
     }
 
