@@ -178,8 +178,9 @@ struct CallSession {
     mutating func refused(
         _ number: Int, code: String, _ text: String, isFatal: Bool, retryAfter: Int?, at now: Instant
     ) -> [Action] {
-        // An older server does not know `ping`, and so answers as well.
-        guard !isOver, !(code == "bad_message" && text.contains(" ping;")) else { return [] }
+        // An older server does not know `ping`, or takes none of who waits, and so answers as well.
+        let isAnswer = text.contains(" ping;") || number == current.number && current.isWaiting
+        guard !isOver, !(code == "bad_message" && isAnswer) else { return [] }
         let words = "\(text) (\(code))" + (Self.advice[code] ?? "")
         let isBusy = code == "too_fast" || code == "overloaded" || (ticket != nil && retryAfter != nil)
         if let next, number == next.number {
@@ -394,7 +395,7 @@ struct CallSession {
 
     /// Asks for a sign of life where media or messages are missing, and comes back by another connection without one.
     private mutating func doubt(at now: Instant, _ media: Instant?) -> [Action] {
-        guard current.isJoined else { return [] }
+        guard current.isJoined || current.isWaiting else { return [] }
         if let asked = current.pingedAt {
             guard now >= asked + Self.signWithin else { return [] }
             if next != nil { return promote() }

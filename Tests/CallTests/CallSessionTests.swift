@@ -73,7 +73,7 @@ struct CallSessionTests {
         _ = call.session.start()
         #expect(call.session.waits(0) == [words])
         // The server decides how long one may wait.
-        #expect(call.wait(.seconds(1700), media: false).isEmpty)
+        #expect(call.wait(.seconds(1700), media: false, messages: 0).isEmpty)
         #expect(call.session.joined(0, call.seat, isFresh: true, at: call.now) == [.offer(attachment: 0, leg: 1)])
         #expect(call.session.flowing(leg: 1, nil, at: call.now).isEmpty)
         // The server is another one, which does not know the seat.
@@ -85,7 +85,7 @@ struct CallSessionTests {
             ).first == .drop(attachment: 1))
         #expect(call.wait(.milliseconds(600)).last == .open(attachment: 2, nil))
         #expect(call.session.waits(2) == [.close(leg: 1), words])
-        #expect(call.wait(.seconds(1700), media: false).isEmpty)
+        #expect(call.wait(.seconds(1700), media: false, messages: 2).isEmpty)
         let seat = CallSession.Ticket(id: "p2", secret: "t9")
         #expect(
             call.session.joined(2, seat, isFresh: true, at: call.now)
@@ -107,6 +107,25 @@ struct CallSessionTests {
         let away = call.wait(.seconds(61), media: false)
         #expect(away.contains(.note("no answer to the join")))
         #expect(away.last == .end(failure: "no way back into the call for 60 s"))
+    }
+
+    @Test("who waits to be let in asks a silent server, and comes back to wait where it says nothing")
+    func doubtsWhileWaiting() {
+        var call = Simulation()
+        _ = call.session.start()
+        _ = call.session.waits(0)
+        #expect(call.wait(.milliseconds(4050), media: false) == [.ping(attachment: 0)])
+        // An older server takes no ping, which is as good an answer.
+        call.session.heard(0, at: call.now)
+        #expect(
+            call.session.refused(
+                0, code: "bad_message", "wait until you are let in", isFatal: false, retryAfter: nil, at: call.now
+            ).isEmpty)
+        #expect(call.wait(.milliseconds(4050), media: false) == [.ping(attachment: 0)])
+        #expect(call.wait(.milliseconds(1950), media: false).isEmpty)
+        #expect(call.wait(.milliseconds(50), media: false) == [.note("lost: no sign of life"), .drop(attachment: 0)])
+        #expect(call.wait(.milliseconds(150), media: false) == [.open(attachment: 1, nil)])
+        #expect(call.session.waits(1).count == 1)
     }
 
     @Test("who is refused while it waits ends with the server's words")

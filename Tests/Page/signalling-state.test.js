@@ -161,7 +161,25 @@ test('who is retired keeps the seat as long as the socket lasts', () => {
   assert.equal(socket.timers.size, 0);
 });
 
-test('who waits to be let in is told, and waits as long as it takes', () => {
+test('who waits to be let in is told, and waits as long as the server answers', () => {
   const socket = new Socket().opens().hears({ type: 'waiting' }).did('connect', 'join', 'tell waiting');
-  assert.ok(!socket.timers.has('patience') && !socket.state.isJoined);
+  assert.ok(!socket.state.isJoined);
+  for (let count = 0; count < 400; count += 1) socket.passes('patience', 4000).did('send ping').hears({ type: 'pong' }).did();
+  socket.hears(JOINED).did('tell joined').hears({ type: 'waiting', people: [] }).did('tell waiting');
+  assert.equal(socket.timers.size, 0);
+});
+
+test('who waits to be let in comes back to wait where the server says nothing', () => {
+  const socket = new Socket().opens().hears({ type: 'waiting' }).did('connect', 'join', 'tell waiting');
+  socket.passes('patience', 4000).did('send ping').act(socket.state.doubt()).did();
+  socket.passes('sign', 2000).did('drop', 'connect').passes('patience', 6000).did('drop', 'tell lost').act(socket.state.doubt()).did();
+  socket.passes('retry', 150).did('connect').opens().hears({ type: 'waiting' }).did('join', 'tell waiting').passes('patience', 4000).did('send ping');
+});
+
+test('an older server refuses the ping of who waits, and that is a sign of life', () => {
+  const socket = new Socket().opens().hears({ type: 'waiting' }).passes('patience', 4000);
+  socket.did('connect', 'join', 'tell waiting', 'send ping').hears({ type: 'error', code: 'bad_message', message: 'wait until you are let in' }).did();
+  assert.deepEqual([...socket.timers], [['patience', 4000]]);
+  socket.hears({ type: 'error', code: 'refused', fatal: true, message: '' }).did('tell error');
+  assert.equal(socket.timers.size, 0);
 });

@@ -71,6 +71,10 @@ struct SignallingSession: Sendable {
         if case .over = state { true } else { false }
     }
 
+    private var isOutside: Bool {
+        if case .outside = state { true } else { false }
+    }
+
     // MARK: From the client
 
     mutating func received(_ text: String) -> [Action] {
@@ -93,6 +97,8 @@ struct SignallingSession: Sendable {
             state = .over
             return [.close(.normal, reason: "left")]
         }
+        // Also to who waits, and so has no other sign that the server is there.
+        if case .ping = message, !isOutside { return [.send(.pong)] }
         if case .waiting = state {
             guard case .leave = message else { throw Refusal(.badMessage, "wait until you are let in") }
             state = .over
@@ -100,7 +106,7 @@ struct SignallingSession: Sendable {
         }
         guard case .inside = state else { throw Refusal(.badMessage, "join first") }
         switch message {
-        case .join:
+        case .join, .ping:
             return []
         case .offer(let sdp):
             guard sdp.utf8.count <= sdpLimit else {
@@ -145,8 +151,6 @@ struct SignallingSession: Sendable {
             return [.seat(.breakout(request))]
         case .room(let change):
             return [.seat(.room(change))]
-        case .ping:
-            return [.send(.pong)]
         case .leave(let returns):
             state = .over
             return [.leave(returns: returns), .send(.left(.left)), .close(.normal, reason: "left")]

@@ -7,8 +7,8 @@ const FIRST_RETRY = 300, SECOND_RETRY = 1000, LAST_RETRY = 5000, MOVED_RETRY = 5
 // The time for a socket to open, and for the first message after that: a join may wait five seconds for its turn.
 const OPEN_WITHIN = 6000, REOPEN_WITHIN = 2500;
 const ANSWER_WITHIN = 15000;
-// The time for a sign of life of a server in doubt.
-const SIGN_WITHIN = 2000;
+// The time without a message after which who waits to be let in doubts the server, and the time for a sign of life then.
+const SILENCE_LIMIT = 4000, SIGN_WITHIN = 2000;
 // Messages that wait for the socket.
 const MAX_QUEUED = 200;
 // Reasons of `left` after which the client may join again at once, and those after which another server has the seat.
@@ -44,7 +44,8 @@ export class SignallingState {
     /// The connection for media is of no use to the next server, even if that has media of this seat: a move that failed
     /// may have left some there.
     this.mustBegin = false;
-    this.isJoined = this.isClosed = false;
+    /// `isWaiting`: a moderator has to let the user in.
+    this.isJoined = this.isWaiting = this.isClosed = false;
     /// Whether there has been a socket.
     this.isOpen = false;
     /** @type {Message[]} */
@@ -58,7 +59,7 @@ export class SignallingState {
 
   /** @returns {Action[]} */
   open() {
-    this.isJoined = false;
+    this.isJoined = this.isWaiting = false;
     this.isOpen = true;
     // Who is in a call tries soon again: the machine that should answer may be gone.
     return [timer('retry', null), { type: 'connect' }, timer('patience', this.resume ? Math.min(OPEN_WITHIN, REOPEN_WITHIN * (1 + this.attempt)) : OPEN_WITHIN)];
@@ -69,7 +70,10 @@ export class SignallingState {
   opened() { return [timer('patience', ANSWER_WITHIN), { type: 'join', resume: this.resume }]; }
 
   /** @param {Message} message @returns {Action[]} */
-  heard(message) { return [timer('patience', null), ...this.#trust(), ...this.#receive(message)]; }
+  heard(message) {
+    const actions = this.#receive(message);
+    return [timer('patience', this.isWaiting ? SILENCE_LIMIT : null), ...this.#trust(), ...actions];
+  }
 
   /// The socket is closed.
   /** @returns {Action[]} */
@@ -91,7 +95,7 @@ export class SignallingState {
     if (this.isClosed) return [];
     if (name === 'retry') return this.open();
     // A server that is down may answer nothing at all.
-    if (name === 'patience') return [{ type: 'drop' }, ...this.lost()];
+    if (name === 'patience') return this.isWaiting ? this.doubt() : [{ type: 'drop' }, ...this.lost()];
     // Sockets of dead machines stay open.
     return this.reopen();
   }
@@ -102,7 +106,7 @@ export class SignallingState {
   /// Asks for a sign of life; any message is one. Without it a new socket takes this one's place.
   /** @returns {Action[]} */
   doubt() {
-    if (!this.isJoined || this.isInDoubt) return [];
+    if (!(this.isJoined || this.isWaiting) || this.isInDoubt) return [];
     this.isInDoubt = true;
     return [timer('sign', SIGN_WITHIN), { type: 'send', message: { type: 'ping' } }];
   }
@@ -145,9 +149,11 @@ export class SignallingState {
   #receive(message) {
     const { type } = message;
     if (this.isClosed && type !== 'left') return [];
+    // An older server knows no `ping`, or takes none of who waits, and says so.
+    if (type === 'pong' || (message.code === 'bad_message' && (this.isWaiting || / ping;/.test(message.message)))) return [];
+    // To a moderator it tells who waits.
+    this.isWaiting = type === 'waiting' && !this.isJoined;
     if (type === 'joined') return this.#joined(message);
-    // An older server knows no `ping`, and says so.
-    if (type === 'pong' || (message.code === 'bad_message' && / ping;/.test(message.message))) return [];
     if (type === 'error' && !this.isJoined) {
       if (COMES_AGAIN.includes(message.code) || (this.resume && message.retryAfter)) {
         this.wait = message.retryAfter ?? 2;

@@ -43,7 +43,18 @@ import Testing
         #expect(session.waited(.ended(.draining)) == [.close(.goingAway, reason: "draining")])
     }
 
-    @Test func `who waits may only leave`() {
+    @Test func `a ping of who waits is answered, also while a moderator lets it in`() {
+        var session = waiting()
+        #expect(session.received(#"{"type":"ping"}"#) == [.send(.pong)])
+        #expect(session.waited(.admitted).isEmpty)
+        #expect(session.received(#"{"type":"ping"}"#) == [.send(.pong)])
+        #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
+        var refused = waiting()
+        _ = refused.waited(.refused)
+        #expect(refused.received(#"{"type":"ping"}"#).isEmpty)
+    }
+
+    @Test func `who waits may only leave and ping`() {
         var session = waiting()
         for text in [
             #"{"type":"join","room":"r","name":"Anna"}"#, #"{"type":"chat","text":"let me in"}"#,
