@@ -211,6 +211,12 @@ class DemoIOS(DemoPeer):
         await self.app.close()
 
 
+async def press_join(page):
+    """“JOIN” of AppRTC's web page, once its scripts have run: before its style arrives the button is to be seen, and does nothing."""
+    await page.wait_for("!!window.appController && !!document.querySelector('#confirm-join-button')?.offsetParent")
+    await page.evaluate("document.querySelector('#confirm-join-button').click()")
+
+
 async def sees(peer):
     """The app's participant with the interface for checks of picture and audio."""
     return await AppViewer(peer).joined()
