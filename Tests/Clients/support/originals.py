@@ -15,7 +15,7 @@ from pathlib import Path
 import websockets
 from aiortc import RTCSessionDescription
 
-from support.app_peer import AppPeer, AppViewer
+from support.app_peer import AppPeer, AppViewer, people_of, within
 from support.socketio_client import post_form
 from support.webrtc_demo_client import DemoPeer
 
@@ -85,7 +85,7 @@ class OriginalPeer(AppPeer):
 
 
 class AppRTCAndroid(OriginalPeer):
-    """AppRTCMobile for Android: its room and WebSocket clients. They have no name to give."""
+    """AppRTCMobile for Android: its room and WebSocket clients. They have no name to give and are told none: who is new in the room is the app."""
 
     async def start(self):
         self.app = await Original().start("apprtc-android")
@@ -93,13 +93,13 @@ class AppRTCAndroid(OriginalPeer):
 
     async def connect(self, room=None):
         """“Call”: the room's name goes into the only field that the app has."""
+        self.others = set(await asyncio.to_thread(people_of, self.server, self.room))
         await self.app.do("connect", url=self.server.url, room=room or self.room)
         return self
 
     async def offer(self):
         """What CallActivity does when it is connected, up to the answer."""
         connected = await self.app.event("connected")
-        self.client, self.name = connected["client"], f"Guest {connected['client'][-4:]}"
         await self.prepare()
         await self.app.do("offer", sdp=self.pc.localDescription.sdp)
         line = next(line for line in self.pc.localDescription.sdp.splitlines() if line.startswith("a=candidate:"))
@@ -111,6 +111,14 @@ class AppRTCAndroid(OriginalPeer):
         assert description["type"] == "answer", description
         await self.pc.setRemoteDescription(RTCSessionDescription(description["sdp"], "answer"))
         return await self.known()
+
+    async def known(self, timeout=5):
+        await within(timeout, lambda: self.newcomers(), f"a newcomer in {self.room}")
+        [self.name] = self.newcomers()
+        return await super().known(timeout)
+
+    def newcomers(self):
+        return [name for name in people_of(self.server, self.room) if name not in self.others and name.startswith("Guest ")]
 
     async def join(self):
         await (await self.start()).connect()
@@ -201,6 +209,12 @@ class DemoIOS(DemoPeer):
     async def close(self):
         await super().close()
         await self.app.close()
+
+
+async def press_join(page):
+    """“JOIN” of AppRTC's web page, once its scripts have run: before its style arrives the button is to be seen, and does nothing."""
+    await page.wait_for("!!window.appController && !!document.querySelector('#confirm-join-button')?.offsetParent")
+    await page.evaluate("document.querySelector('#confirm-join-button').click()")
 
 
 async def sees(peer):

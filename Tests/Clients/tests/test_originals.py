@@ -1,6 +1,7 @@
 """The published apps' own code against the server, where a folder has it: each joins, sees and hears, chats, is refused, removed and killed."""
 
 import asyncio
+import base64
 import contextlib
 import io
 import json
@@ -14,11 +15,11 @@ from support.aiortc_peer import AiortcPeer
 from support.app_peer import people_of, within
 from support.browser import Chromium
 from support.media import TONES
-from support.originals import AppRTCAndroid, DemoIOS, FLSocketIMAndroid, Original, missing, sees
+from support.originals import FOLDER, AppRTCAndroid, DemoIOS, FLSocketIMAndroid, Original, missing, press_join, sees
 from support.people import PythonPeer, eventually, picture_is_right, sound_is_right
 from support.server import Server, free_port
 from support.signalling import ask, connect, read
-from support.socketio_client import SocketIOPeer
+from support.socketio_client import SocketIOPeer, account
 
 pytestmark = pytest.mark.usefixtures("needs_address", "good_line")
 
@@ -131,19 +132,21 @@ def test_apprtc_s_android_app_at_closed_doors(server):
             server.json("PUT", "/api/rooms/hall", {"admit": "moderator"}, expect=201)
             host = keep(await connect(server))
             await ask(host, "joined", type="join", room="hall", name="Host")
-            let_in, refused = await calls("hall"), await calls("hall")
-            for app in (let_in, refused):
+            people = []
+            for _ in range(2):
+                app = await calls("hall")
                 await app.offer()
-            people = {}
-            while set(people) != {let_in.name, refused.name}:
-                people = {p["name"]: p["id"] for p in (await read(host, "waiting"))["people"]}
+                known = {person["id"] for _, person in people}
+                [person] = [p for p in (await read(host, "waiting"))["people"] if p["id"] not in known]
+                people.append((app, person))
+            (let_in, first), (refused, second) = people
             await asyncio.sleep(1)
             assert not let_in.app.events and not refused.app.events, "a call that nobody has taken yet"
-            await host.send(json.dumps({"type": "moderate", "action": "refuse", "participant": people[refused.name]}))
+            await host.send(json.dumps({"type": "moderate", "action": "refuse", "participant": second["id"]}))
             await refused.app.event("channelClose")
             await host.send(json.dumps({"type": "moderate", "action": "admit"}))
             await let_in.answered()
-            assert set(people_of(server, "hall")) == {"Host", let_in.name}
+            assert set(people_of(server, "hall")) == {"Host", first["name"]}
     asyncio.run(asyncio.wait_for(run(), 90))
 
 
@@ -196,7 +199,7 @@ def test_flsocketim_s_android_app_chats(server, tmp_path):
 
             # Acknowledged although nobody read it, so that the app does not wait for ever.
             assert (await alice.say("room_nowhere", text="hello"))["id"]
-            assert "Join the call of this room" in (await alice.message(where=lambda shown: shown["from"] == "room_nowhere"))["msg"]
+            assert "Nobody has read this" in (await alice.message(where=lambda shown: shown["from"] == "room_nowhere"))["msg"]
             await bobby.app.do("disconnect")
             assert (await alice.app.event("EventUserOffLine"))["of"] == "bobby"
     asyncio.run(asyncio.wait_for(run(), 120))
@@ -310,8 +313,7 @@ def test_apprtc_s_web_page(tmp_path):
     async def run(server, site):
         async def opened(path):
             page = keep(await Chromium().start(site + path))
-            await page.wait_for("!!document.querySelector('#confirm-join-button')?.offsetParent")
-            await page.evaluate("document.querySelector('#confirm-join-button').click()")
+            await press_join(page)
             return page
 
         async def active(page):
@@ -331,8 +333,7 @@ def test_apprtc_s_web_page(tmp_path):
             assert await page.evaluate("location.href") == f"{site}/r/room12345?name=Alice"
             # The page asks before it leaves a call; without a click of a user the browser does not.
             await page.call("Page.reload")
-            await page.wait_for("!!document.querySelector('#confirm-join-button')?.offsetParent")
-            await page.evaluate("document.querySelector('#confirm-join-button').click()")
+            await press_join(page)
             await active(page)
             await within(11, lambda: sorted(people_of(server, "room12345")) == ["Ada", "Alice"], "one Alice")
             alice = people_of(server, "room12345")["Alice"]
@@ -350,3 +351,70 @@ def test_apprtc_s_web_page(tmp_path):
             finally:
                 await host.close()
     asyncio.run(hosted())
+
+
+@original("socket.io-2.0.3.js")
+def test_socket_io_s_javascript_client(server):
+    """The published bundle in a browser: by polling and then by WebSocket, texts and a megabyte's picture with acknowledgements both ways, and a
+    call; killed with its browser, and back."""
+    script, picture = (FOLDER / "run" / "socket.io-2.0.3.js").read_text(), photograph(4)
+
+    async def opened(keep, name, token):
+        page = keep(await Chromium(apart=True).start(f"{server.url}/healthz"))
+        await page.evaluate(f"""(() => {{ {script}
+}}).call(window)""")
+        await page.evaluate("(" + """token => {
+          window.got = [];
+          window.socket = io({ query: 'auth_token=' + encodeURIComponent(token) });
+          for (const name of ['connect', 'onLine', '_peers', '_answer', '_remove_peer']) socket.on(name, value => got.push([name, value ?? null]));
+          socket.on('chat', (message, done) => { got.push(['chat', { ...message.bodies, fileData: message.bodies.fileData?.byteLength }]); done('ok'); });
+          window.ask = (name, value) => new Promise(done => socket.emit(name, value, done));
+        }""" + f")({json.dumps(token)})")
+        await page.wait_for("socket.connected && socket.io.engine.transport.name === 'websocket'")
+        return page
+
+    async def in_call(page, name):
+        room = await page.evaluate(f"ask('videoChat', {{ from_user: {name!r}, to_user: 'room_js' }})")
+        assert room == "js"
+        await page.evaluate("(socket.emit('__join', { room: 'js' }), 0)")
+        await page.wait_for("got.some(([name, value]) => name === '_peers' && value.connections[0] === 'mcu-1')")
+        await page.evaluate("""(async () => {
+          window.pc = new RTCPeerConnection();
+          window.video = document.body.appendChild(Object.assign(document.createElement('video'), { muted: true, autoplay: true }));
+          pc.ontrack = ({ track, streams: [stream] }) => { if (track.kind === 'video') video.srcObject = stream ?? new MediaStream([track]); };
+          for (const kind of ['audio', 'video']) pc.addTransceiver(kind);
+          await pc.setLocalDescription();
+          await new Promise(done => { pc.onicegatheringstatechange = () => pc.iceGatheringState === 'complete' && done(); });
+          socket.emit('__offer', { sdp: pc.localDescription.toJSON(), socketId: 'mcu-1' });
+        })()""")
+        await page.wait_for("got.some(([name]) => name === '_answer')")
+        await page.evaluate("pc.setRemoteDescription(got.find(([name]) => name === '_answer')[1].sdp)")
+        await page.wait_for("video.videoWidth > 0 && video.currentTime > 0.5")
+
+    async def run():
+        async with company() as keep:
+            token = await asyncio.to_thread(account, server, "annie")
+            page = await opened(keep, "annie", token)
+            bobby = keep(await SocketIOPeer(server, "bobby", "blue", TONES[2]).connect())
+            await page.wait_for("got.some(([name, value]) => name === 'onLine' && value.user === 'bobby')")
+            assert (await page.evaluate("ask('chat', { from_user: 'annie', to_user: 'bobby', bodies: { type: 'txt', msg: 'hi 😀' } })"))["msg_id"]
+            assert (await bobby.event("chat"))["bodies"]["msg"] == "hi 😀"
+            await page.evaluate("(" + """text => ask('chat', { from_user: 'annie', to_user: 'bobby', bodies: {
+              type: 'img', fileName: 'a.jpg', size: { width: 9, height: 9 }, fileData: Uint8Array.from(atob(text), octet => octet.charCodeAt(0)).buffer,
+            } }).then(() => 0)""" + f")({json.dumps(base64.b64encode(picture).decode())})")
+            assert (await bobby.event("chat", where=lambda message: message["bodies"]["type"] == "img"))["bodies"]["fileData"] == picture
+            assert (await bobby.say("annie", {"type": "img", "fileName": "b.jpg", "fileData": picture}))["msg_id"]
+            await page.wait_for(f"got.some(([name, bodies]) => name === 'chat' && bodies.fileData === {len(picture)})")
+            await bobby.ring("room_js")
+            await bobby.join_call()
+            await in_call(page, "annie")
+            assert set(people_of(server, "js")) == {"annie", "bobby"}
+            start = time.monotonic()
+            page.process.kill()
+            await within(31, lambda: set(people_of(server, "js")) == {"bobby"}, "the browser is gone")
+            print(f"socket.io-client 2.0.3: gone after {time.monotonic() - start:.1f} s")
+            page = await opened(keep, "annie", token)
+            await in_call(page, "annie")
+            server.request("DELETE", f"/api/rooms/js/participants/{people_of(server, 'js')['annie']}")
+            await page.wait_for("got.some(([name]) => name === '_remove_peer')")
+    asyncio.run(asyncio.wait_for(run(), 120))
