@@ -139,6 +139,8 @@ def page(source, target, name):
             (target / each).unlink()
     preloads = "".join(f'<link rel="modulepreload" href="{ADDRESS}{each}">\n' for each in first)
     html = html.replace("</head>", f"{preloads}</head>")
+    # Where nothing is shown, lines end nothing.
+    html = re.sub(r"<head>.*?</head>|<svg class=\"icons\".*?</svg>", lambda part: part[0].replace(">\n<", "><"), html, flags=re.S)
     missing = [each for each in re.findall(rf'"{ADDRESS}([^"]+)"', html) if not (target / each).exists()]
     if missing:
         sys.exit(f"error: {name} mentions files that do not exist: {', '.join(missing)}")
