@@ -98,12 +98,34 @@ enum MP4Closing {
         let output = try MP4Output(
             target, like: input, muxer: muxer, chapters: chapters.isEmpty ? input.chapters : chapters,
             until: input.duration)
+        let known = muxer == "mp4" ? videos(of: source) : [:]
+        var counts = input.streams.map { _ in 0 }
         while let packet = input.next() {
             let stream = Int(packet.pointee.stream_index)
+            counts[stream] += 1
+            if let video = known[stream], counts[stream] == video.count {
+                packet.pointee.duration = video.lastDuration
+            }
             av_packet_rescale_ts(packet, input.streams[stream].pointee.time_base, output.timeBase(stream))
             try output.write(packet)
         }
         guard output.count > 0 else { throw .nothingRecorded(path: source) }
         try output.finish()
+    }
+
+    /// How many pictures each video track of a fragmented file has, and how long the last one is shown, in the track's
+    /// time scale; empty for other files. FFmpeg 5.1 gives the last sample of a fragmented track the mean duration, so
+    /// that the picture would end before the audio where the last frames were late.
+    private static func videos(of path: String) -> [Int: (count: Int, lastDuration: Int64)] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [:] }
+        defer { Glibc.close(descriptor) }
+        let file = MP4File(descriptor: descriptor, size: SystemFile.size(descriptor))
+        let tables = (try? FragmentedFile(file, path: path))?.tables ?? []
+        var found: [Int: (count: Int, lastDuration: Int64)] = [:]
+        for (index, table) in tables.enumerated() where table.track.isVideo && table.sampleCount > 0 {
+            found[index] = (table.sampleCount, table.lastDuration)
+        }
+        return found
     }
 }

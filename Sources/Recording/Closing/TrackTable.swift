@@ -18,7 +18,7 @@ struct TrackTable {
     private var times = RunLengths()
     private var chunks = RunLengths()
     /// The duration of the last sample, not in `times` yet because the next run may extend it.
-    private var lastDuration: Int64 = 0
+    private(set) var lastDuration: Int64 = 0
 
     init(_ track: FragmentedTrack) { self.track = track }
 

@@ -11,8 +11,15 @@ import time
 import aiohttp
 from aiohttp import web
 
+# How long a message waits for the first seats of those whom it is about, in s: who has gone before the own join was answered has none.
+KNOWN_WITHIN = 3
 HOP_BY_HOP = {"connection", "upgrade", "transfer-encoding", "content-encoding", "content-length", "host", "origin", "keep-alive"}
-CHANGING = ('"participants"', '"participantsChanged"')
+
+
+def people_in(message):
+    """The ids of the seats that a server's message is about."""
+    listed = [person for key in ("participants", "joined", "changed", "tiles") if isinstance(message.get(key), list) for person in message[key]]
+    return {person.get("id") or person.get("participant") for person in listed} - {None}
 
 
 class Pipe:
@@ -164,15 +171,22 @@ class Front:
                 if not is_resume:
                     message["fresh"] = True
                 text = json.dumps(message)
-            elif f'"type":{CHANGING[0]}' in text or f'"type":{CHANGING[1]}' in text:
-                # Whom it is about is told the same before.
-                await asyncio.sleep(0.05)
+            await self.know(people_in(message))
             for theirs, ours in self.public.items():
                 text = text.replace(theirs, ours)
             if not pipe.client.closed:
                 await pipe.client.send_str(text)
         if not pipe.is_frozen.is_set() and not pipe.client.closed:
             await pipe.client.close()
+
+    async def know(self, people):
+        """Waits for the answers to these people's own joins, which may come later than what others are told of them: under another id
+        somebody new would be there, who then leaves."""
+        deadline = time.monotonic() + KNOWN_WITHIN
+        while (unknown := people - self.public.keys()) and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        for person in unknown:
+            self.public[person] = person
 
     def own(self, text, server):
         """A client's message with the ids of the server's own seats."""

@@ -40,6 +40,19 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file + MP4Closing.closingSuffix))
     }
 
+    @Test("Where the last pictures are late, the last one that came is shown until the audio ends")
+    func latePictures() async throws {
+        let directory = ScratchDirectory()
+        let file = directory.file("a.mp4")
+        let recorder = try recorder(file)
+        try FlashAndBeep().feed(recorder, 0..<4000, video: { $0 < 3600 })
+        _ = try await recorder.finish()
+        let report = try RecordingRepair.check(file: file)
+        #expect(report.closedProperly && abs(report.tracks[0].end.inSeconds - 4) < 0.03, "\(report.tracks)")
+        // A packet of AAC has 21 ms.
+        #expect(try #require(report.avOffsetAtEnd).inSeconds < 0.025)
+    }
+
     @Test("With sizeMayChange, pictures of another size go into the same track, also after a crash")
     func sizes() async throws {
         let directory = ScratchDirectory()
