@@ -11,6 +11,7 @@ import ssl
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -50,6 +51,8 @@ class Outcome:
     lobby_bytes: int
     # With the script of the call, which comes while the user looks at the lobby.
     whole_bytes: int
+    # Segments of that which TCP sent twice: on a line that holds bytes for seconds its first guess of the time is too short.
+    resent: int
     requests: int
     # Those of the second time.
     reload: float
@@ -84,6 +87,12 @@ def secure(directory, **options):
     return server
 
 
+def resent_segments():
+    """Of all TCP connections of this network, since its start."""
+    names, values = (line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:"))
+    return int(dict(zip(names, values))["RetransSegs"])
+
+
 async def settled(far, seconds=1.0):
     """Waits until nothing has come down the line for so long, and returns the bytes until then."""
     total, quiet = far.read()[0][2], time.monotonic()
@@ -104,11 +113,11 @@ async def measure(server, row, call=True, limit=90):
             await browser.start("about:blank", trusted=url, flags=[trust(server)] if server.scheme == "https" else ())
             await browser.call("Network.enable")
             await browser.call("Page.addScriptToEvaluateOnNewDocument", source=LOBBY)
-            before = far.read()[0][2]
+            before, resent = far.read()[0][2], resent_segments()
             await browser.call("Page.navigate", url=url, timeout=limit)
             first = await browser.wait_for("window.lobbyAfter", limit) / 1000
             shown = far.read()[0][2] - before
-            whole = await settled(far) - before
+            whole, resent = await settled(far) - before, resent_segments() - resent
             requests = await browser.evaluate(FETCHED)
             await browser.evaluate("(window.lobbyAfter = 0, 0)")
             again = far.read()[0][2]
@@ -121,7 +130,7 @@ async def measure(server, row, call=True, limit=90):
                 await browser.evaluate("(document.getElementById('join').click(), 0)")
                 await browser.wait_for("document.getElementById('mix')?.videoWidth > 0", 60)
                 picture = time.monotonic() - clicked
-            return Outcome(first, shown, whole, requests, second, again, picture)
+            return Outcome(first, shown, whole, resent, requests, second, again, picture)
         finally:
             await browser.close()
 

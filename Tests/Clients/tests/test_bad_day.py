@@ -176,7 +176,7 @@ def is_whole(day, parts, call, others, folder):
     plays(output, seconds(parts[-1]["endedAt"]) - seconds(parts[0]["startedAt"]) - 2)
 
 
-@pytest.mark.patient
+@pytest.mark.alone
 def test_a_restart_a_move_and_a_cut_leave_everybody_with_all_they_had(cluster, tmp_path):
     async def run():
         async with Day(cluster, "day") as day:

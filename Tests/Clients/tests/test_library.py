@@ -9,7 +9,8 @@ from support.page import Page
 from support.server import Server
 from support.tokens import ADMIN
 
-STATE = "document.getElementById('state').textContent"
+# The page before may still be there.
+STATE = "(document.getElementById('state')?.textContent ?? '')"
 ROW = "document.querySelector('#days li')"
 
 

