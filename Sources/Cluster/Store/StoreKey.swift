@@ -30,7 +30,7 @@ enum StoreKey: Hashable, Sendable {
     init?(_ text: some StringProtocol) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let parts = text.dropFirst(Self.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[1].isEmpty, let name = Self.decoded(String(parts[1]).utf8) else { return nil }
+        guard parts.count == 2, !parts[1].isEmpty, let name = String(parts[1]).percentDecoded else { return nil }
         switch parts[0] {
         case "nodes": self = .node(name)
         case "load": self = .load(name)
@@ -41,42 +41,7 @@ enum StoreKey: Hashable, Sendable {
         }
     }
 
-    private static func encoded(_ name: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in name.utf8 {
-            switch byte {
-            case 48...57, 65...90, 97...122, 45, 46, 95, 126: bytes.append(byte)
-            default: bytes += [37, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func decoded(_ text: String.UTF8View) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            guard byte == 37 else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 48...57: byte - 48
-        case 65...70: byte - 55
-        case 97...102: byte - 87
-        default: nil
-        }
-    }
+    private static func encoded(_ name: String) -> String { name.percentEncoded(keeping: "-._~") }
 }
 
 /// A range of keys.

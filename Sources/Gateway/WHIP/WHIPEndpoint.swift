@@ -142,7 +142,9 @@ final class WHIPEndpoint: Sendable {
         _ request: JoinRequest, _ direction: Direction, _ offer: String, screen: ResumeClaim?
     ) async throws(ConferenceError) -> Response {
         var random = SystemRandomNumberGenerator()
-        let id = (node.map { $0 + "." } ?? "") + (0..<2).map { _ in hex(random.next()) }.joined()
+        let id =
+            (node.map { $0 + "." } ?? "")
+            + Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
         sessions.withLock { $0[id] = .starting }
         let seat: any MediaSeat
         do throws(ConferenceError) {
@@ -304,11 +306,6 @@ final class WHIPEndpoint: Sendable {
             throw APIError(.sessionNotFound, "there is no such session (any more)")
         }
         return session
-    }
-
-    private func hex(_ value: UInt64) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
     }
 }
 

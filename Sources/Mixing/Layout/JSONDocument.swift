@@ -266,7 +266,7 @@ struct JSONParser {
     private mutating func hexadecimal(_ start: TextPosition) throws(JSONSyntaxError) -> UInt32 {
         var code: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+            guard let byte = peek, let digit = Hexadecimal.value(of: byte) else {
                 throw fault("an escape \\u without four hexadecimal digits", "write four of them", at: start)
             }
             code = code << 4 | UInt32(digit)
