@@ -50,6 +50,11 @@ import Testing
         #expect("\(url)" == shown)
     }
 
+    @Test func `A percent sign without two digits stands for itself`() throws {
+        let url = try #require(MediaURL("rtmp://live.example/app?a=%2b%2B&b=%+1&c=%4&d=%"))
+        #expect(url.parameters.map(\.value) == ["++", "%+1", "%4", "%"])
+    }
+
     @Test func `What a server answers is shown without the URL's credentials, on one short line`() throws {
         let url = try #require(MediaURL("rtmp://me:pa%73sword@live.example/app/k3y-abcd?auth=secret"))
         let told = "Stream k3y-abcd of me:pa%73sword (password) not found:\nauth=secret, secret\u{202E}"
