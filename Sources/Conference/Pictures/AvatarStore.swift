@@ -49,7 +49,9 @@ final class AvatarStore: Sendable {
             do {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-                try Data(file).write(to: URL(fileURLWithPath: path), options: .atomic)
+                // No avatar has such a name. The system writes the file to the disk when it likes: the avatars of those
+                // who join wait for this queue.
+                try WholeFile.replace(path, with: file, permissions: nil, suffix: "~", isSynced: false)
             } catch {
                 logger.warning(
                     "an avatar cannot be stored", metadata: ["folder": "\(directory)", "reason": "\(error)"])

@@ -310,18 +310,15 @@ package final class LayoutLibrary: Sendable {
     /// Reads a file, at most one byte more than the parser accepts, so that the parser refuses a larger file.
     static func read(_ path: String) -> [UInt8]? { FileStamp.read(path, most: LayoutDocument.maxBytes + 1) }
 
-    /// Writes a temporary file and renames it, so that no reader gets a partial file. Returns the reason of a failure,
-    /// or nil.
+    /// Replaces a file as a whole, so that no reader gets a partial one. Returns the reason of a failure, or nil.
+    ///
+    /// Does not wait for the disk: the caller holds the lock that polls and requests wait for.
     private static func write(_ bytes: [UInt8], _ path: String) -> String? {
-        let beside = path + ".new"
-        guard let file = fopen(beside, "wb") else { return String(cString: strerror(errno)) }
-        let written = fwrite(bytes, 1, bytes.count, file)
-        let closed = fclose(file)
-        guard written == bytes.count, closed == 0, rename(beside, path) == 0 else {
-            let reason = String(cString: strerror(errno))
-            unlink(beside)
-            return reason
+        do throws(WholeFile.Failure) {
+            try WholeFile.replace(path, with: bytes, permissions: nil, isSynced: false)
+            return nil
+        } catch {
+            return error.description
         }
-        return nil
     }
 }

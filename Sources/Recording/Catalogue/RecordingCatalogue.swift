@@ -91,7 +91,7 @@ package final class RecordingCatalogue: Sendable {
             return
         }
         try? FileManager.default.createDirectory(
-            atPath: FileSink.directory(of: path), withIntermediateDirectories: true)
+            atPath: WholeFile.folder(of: path), withIntermediateDirectories: true)
         guard mkdir(path, directoryMode) == 0 || errno == EEXIST else {
             throw .notWritable(path: path, reason: String(cString: strerror(errno)))
         }

@@ -122,16 +122,4 @@ final class FileSink {
         close(descriptor)
         descriptor = -1
     }
-
-    /// Synchronises the directory of `path`, so that a rename or a new file in it survives a crash.
-    static func secureDirectory(of path: String) {
-        let descriptor = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
-    }
-
-    static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// The file system calls of running recordings. Tests replace them by a disk that is full, slow or read-only.
@@ -17,10 +18,7 @@ package struct RecordingDisk: Sendable {
 
     package static let system = RecordingDisk()
 
-    package static let systemWrite: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { descriptor, bytes in
-        let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        return count < 0 ? -Int(errno) : count
-    }
+    package static let systemWrite: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { WholeFile.systemWrite($0, $1) }
 
     package static let systemSpace: @Sendable (String) -> DiskSpace? = { directory in
         var status = statvfs()
@@ -31,6 +29,17 @@ package struct RecordingDisk: Sendable {
         }
         // `f_bavail` excludes the space that is reserved for root.
         return DiskSpace(free: bytes(status.f_bavail), size: bytes(status.f_blocks))
+    }
+
+    /// Replaces a small file beside a recording as a whole, and waits until it is on the disk.
+    func replace(_ path: String, with bytes: [UInt8]) throws(RecordingError) {
+        Self.survivesFileSizeLimit
+        do throws(WholeFile.Failure) {
+            try WholeFile.replace(path, with: bytes, permissions: FileSink.fileMode, by: write)
+        } catch {
+            if error.step == .open { throw .notWritable(path: path, reason: error.description) }
+            throw .system(error.code, path: path)
+        }
     }
 
     /// Ignores SIGXFSZ, so that a write past RLIMIT_FSIZE is an error of that file and does not end the process.

@@ -1,3 +1,4 @@
+import Basics
 import FoundationEssentials
 import Glibc
 
@@ -60,14 +61,11 @@ struct AccountFile: Sendable {
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.sortedKeys]
         guard let data = try? encoder.encode(book) else { throw Fault(message: "the accounts cannot be encoded") }
-        let temporary = path + ".new"
-        unlink(temporary)
-        try write(data, to: temporary, O_EXCL)
-        guard rename(temporary, path) == 0 else {
-            let failure = errno
-            unlink(temporary)
-            errno = failure
-            throw fault(path)
+        makeDirectory()
+        do throws(WholeFile.Failure) {
+            try WholeFile.replace(path, with: Array(data), permissions: 0o600)
+        } catch {
+            throw fault(path, error.code)
         }
         unlink(journal)
     }
@@ -83,15 +81,14 @@ struct AccountFile: Sendable {
             data += line
             data.append(UInt8(ascii: "\n"))
         }
-        return try write(data, to: journal, O_APPEND)
+        return try append(data)
     }
 
-    /// Returns the file's size. What was written in part is taken back.
-    @discardableResult
-    private func write(_ data: Data, to path: String, _ flag: Int32) throws(Fault) -> Int {
-        try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flag, 0o600)
-        guard file >= 0 else { throw fault(path) }
+    /// Returns the journal's size. What was written in part is taken back.
+    private func append(_ data: Data) throws(Fault) -> Int {
+        makeDirectory()
+        let file = open(journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw fault(journal, errno) }
         defer { close(file) }
         let before = lseek(file, 0, SEEK_END)
         let isWritten = data.withUnsafeBytes { bytes in
@@ -105,13 +102,16 @@ struct AccountFile: Sendable {
             return fsync(file) == 0
         }
         if isWritten { return Int(before) + data.count }
-        let error = errno
+        let code = errno
         ftruncate(file, before)
-        errno = error
-        throw fault(path)
+        throw fault(journal, code)
     }
 
-    private func fault(_ path: String) -> Fault {
-        Fault(message: "\(path) cannot be written: \(String(cString: strerror(errno))) (doors.directory)")
+    private func makeDirectory() {
+        try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    }
+
+    private func fault(_ path: String, _ code: Int32) -> Fault {
+        Fault(message: "\(path) cannot be written: \(String(cString: strerror(code))) (doors.directory)")
     }
 }
