@@ -161,11 +161,15 @@ final class RoomService: Sendable {
         watch.ended(id, reason)
     }
 
-    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now.
-    func endDisplaced(_ id: String) {
-        guard let room = registry[id], registry.mayEndDisplaced(room) else { return }
-        log.displaced(room: id)
-        end(id, reason: .roomEnded)
+    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now, or has come into it where
+    /// it was empty.
+    func endDisplaced(_ id: String, wasEmpty: Bool) {
+        guard let room = registry[id] else { return }
+        end(id, reason: .roomEnded) { _ in
+            guard registry.mayEndDisplaced(room, wasEmpty: wasEmpty) else { return false }
+            log.displaced(room: id)
+            return true
+        }
     }
 
     // MARK: - What outlives rooms

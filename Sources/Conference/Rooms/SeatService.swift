@@ -458,7 +458,7 @@ final class SeatService: Sendable {
     /// Ends what has lost its place to a newcomer.
     func displace(_ displaced: Capacity.Displaced) {
         switch displaced {
-        case .room(let id): rooms.endDisplaced(id)
+        case .room(let id, let wasEmpty): rooms.endDisplaced(id, wasEmpty: wasEmpty)
         case .seat(let id):
             registry.room(of: id).map { log.displaced(id, room: $0.id) }
             leave(id, .timeout)
