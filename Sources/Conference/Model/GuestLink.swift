@@ -143,9 +143,7 @@ struct GuestLinks: Hashable, Sendable {
     }
 
     private static func digest(_ visit: String, _ link: GuestLink) -> String {
-        HashFunction.sha256.digest(Array("\(link.id) \(visit.prefix(128))".utf8)).prefix(8).map {
-            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-        }.joined()
+        Hexadecimal.encode(HashFunction.sha256.digest(Array("\(link.id) \(visit.prefix(128))".utf8)).prefix(8))
     }
 }
 
