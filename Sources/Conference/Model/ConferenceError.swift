@@ -7,6 +7,8 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
     case recordingNotFound(String)
     case streamNotFound(String)
     case inputNotFound(String)
+    /// There is no such guest link, or it has ended or was revoked.
+    case guestLinkNotFound
     case roomFull(String)
     case roomLocked(String)
     case pinRequired(String)
@@ -57,6 +59,7 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
         case .recordingNotFound(let id): "There is no recording “\(id)”."
         case .streamNotFound(let id): "There is no stream “\(id)” here."
         case .inputNotFound(let id): "There is no input “\(id)” here."
+        case .guestLinkNotFound: "There is no such guest link (any more)."
         case .roomFull(let id): "Room “\(id)” is full."
         case .roomLocked(let id): "Room “\(id)” is locked: it must be opened first."
         case .pinRequired(let id): "Room “\(id)” asks for a PIN."

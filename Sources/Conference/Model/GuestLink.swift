@@ -106,8 +106,8 @@ struct GuestLinks: Hashable, Sendable {
         return link
     }
 
-    mutating func revoke(_ id: String) throws(ConferenceError) {
-        guard all.contains(where: { $0.id == id }) else { throw .badRequest("There is no such guest link any more.") }
+    mutating func revoke(_ id: String, at now: Date) throws(ConferenceError) {
+        guard good(at: now).contains(where: { $0.id == id }) else { throw .guestLinkNotFound }
         all.removeAll { $0.id == id }
     }
 

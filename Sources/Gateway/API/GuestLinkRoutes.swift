@@ -50,12 +50,7 @@ extension RouteTable {
                     tag: "rooms", summary: "Revokes a guest link; who has come in by it stays",
                     answers: [.empty(204, "Revoked.")], failures: [404])
             ) { asked in
-                let (room, id) = (try asked.room(), asked.parameter("id"))
-                let participant = try host(asked)
-                guard try conference.guestLinks(of: room, for: participant).contains(where: { $0.id == id }) else {
-                    throw APIError(.notFound, "there is no such guest link any more", status: .notFound)
-                }
-                try conference.revokeGuestLink(id, in: room, for: participant)
+                try conference.revokeGuestLink(asked.parameter("id"), in: asked.room(), for: host(asked))
                 return Response(status: .noContent)
             })
     }
