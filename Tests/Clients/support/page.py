@@ -113,6 +113,14 @@ class Page(Chromium):
         await self.evaluate(f"(document.querySelector({json.dumps(selector)}).focus(), 0)")
         await self.call("Input.insertText", text=text)
 
+    async def set_pin(self, pin):
+        """Gives the room a PIN, as its moderator; the room's menu stays open."""
+        await self.click("#open-people")
+        await self.click("#open-room")
+        await self.type("#room-pin", pin)
+        await self.click("#room-pin-set")
+        await self.wait_for("probe.last('room')?.pin && !document.getElementById('room-pin-clear').hidden")
+
     async def key(self, key, kinds=("keyDown", "keyUp")):
         """Presses and releases a key. The browser's own actions, such as closing a dialog, need the key's number."""
         number = {"Escape": 27, "Tab": 9, "Enter": 13, " ": 32}.get(key, 0)

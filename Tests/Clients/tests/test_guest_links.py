@@ -97,11 +97,7 @@ def test_a_host_invites_by_link_code_mail_and_calendar_and_makes_a_guest_link(se
         guest = None
         try:
             await desk.is_moving()
-            await desk.click("#open-people")
-            await desk.click("#open-room")
-            await desk.type("#room-pin", "24a68")
-            await desk.click("#room-pin-set")
-            await desk.wait_for("probe.last('room')?.pin")
+            await desk.set_pin("24a68")
             await desk.click("#room-menu button[value=close]")
             await desk.click("#open-invite")
             await desk.wait_for("document.querySelector('#invite-code svg path')?.getAttribute('d').length > 1000")
