@@ -164,11 +164,14 @@ final class RoomService: Sendable {
     /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now, or has come to it since it was
     /// empty.
     func endDisplaced(_ id: String, wasEmpty: Bool) {
-        guard let room = registry[id], registry.mayEndDisplaced(room, wasEmpty: wasEmpty) else { return }
-        end(id, reason: .roomEnded) { !wasEmpty || $0.room.isEmpty }
-        if registry[id] !== room { return log.displaced(room: id) }
-        // Somebody came between the two.
-        _ = registry.mayEndDisplaced(room, wasEmpty: true)
+        guard let room = registry[id] else { return }
+        var ends = false
+        // Under the room's lock, so that nobody comes between the look and the end.
+        end(id, reason: .roomEnded) { _ in
+            ends = registry.mayEndDisplaced(room, wasEmpty: wasEmpty)
+            return ends
+        }
+        if ends { log.displaced(room: id) }
     }
 
     // MARK: - What outlives rooms
