@@ -182,6 +182,22 @@ test('in a move people go and come back without a word, also where it fails; who
   assert.deepEqual(told, ['Cy left']);
 });
 
+test('after a move that ends with another seat nobody is told as gone whose id is another one', async () => {
+  const told = [], user = new User(10);
+  user.call.addEventListener('joins', ({ detail }) => told.push(detail));
+  await pass(30);
+  await user.hears(joined({ participants: [{ id: 'p1', name: 'Ada' }, { id: 'b1', name: 'Bo' }] }));
+  await user.hears({ type: 'moving', within: 10 });
+  await pass(300);
+  await user.hears({ type: 'error', code: 'not_found', message: 'no such room', fatal: true });
+  await user.hears({ type: 'left', reason: 'moved' }, 0);
+  sockets[0].dies();
+  await pass(1000);
+  await user.hears(joined({ participants: [{ id: 'p2', name: 'Ada' }, { id: 'b2', name: 'Bo' }] }, 'p2'));
+  await pass(40_000);
+  assert.deepEqual(told, []);
+});
+
 test('muting in the middle of a move is for both connections', async () => {
   const user = await User.inCall();
   await user.hears({ type: 'moving', within: 10 });

@@ -245,7 +245,9 @@ export class Call extends EventTarget {
   /// Takes what a server tells of the room.
   welcomed({ message, isBack, restores }) {
     if (restores) this.choice.restore(message, this.signalling).forEach(each => this.signalling.send(each));
+    // With another seat all ids are new ones.
     if (isBack) this.people.expect();
+    else this.people.expected.clear();
     this.peopleChanged(() => this.people.take(message), true);
     this.views = message.views ?? [];
     this.choice.take({ ...message, name: message.layout });
