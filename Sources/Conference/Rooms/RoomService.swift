@@ -298,16 +298,8 @@ final class RoomService: Sendable {
     /// Tells each member of `old` the recordings that show it, where these are others than before.
     private func announceRecordings(_ slot: RoomSlot, since old: Room) {
         if old.recordings == slot.room.recordings, old.breakout == slot.room.breakout { return }
-        let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
-        var events: [GroupID: SharedEvent] = [:]
-        for member in slot.room.members {
-            guard let was = known[member.id], let listener = slot.listeners[member.id] else { continue }
-            let recordings = slot.room.recordings(of: member)
-            if old.recordings(of: was) == recordings { continue }
-            let group = slot.room.place(of: member)
-            let event = events[group] ?? SharedEvent(.recording(recordings.shown, all: recordings))
-            events[group] = event
-            put(event, in: listener.mailbox)
+        announce(slot, since: old, to: { $0.place(of: $1) }, { $0.recordings(of: $1) }) {
+            .recording($0.shown, all: $0)
         }
     }
 
@@ -315,16 +307,25 @@ final class RoomService: Sendable {
     private func announceSpeakers(_ slot: RoomSlot, since old: Room) {
         let isSame = old.speech.compactMapValues(\.active) == slot.room.speech.compactMapValues(\.active)
         if isSame, old.breakout == slot.room.breakout { return }
+        announce(slot, since: old, to: { $0.watched(by: $1) }, { $0.speaker(for: $1) }) { .speaker($0) }
+    }
+
+    /// Tells each member of `old` a value that is another one for it than before. Those of one `group` have the same
+    /// value, and share an event.
+    private func announce<Value: Equatable>(
+        _ slot: RoomSlot, since old: Room, to group: (Room, Member) -> GroupID, _ value: (Room, Member) -> Value,
+        _ event: (Value) -> ParticipantEvent
+    ) {
         let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
         var events: [GroupID: SharedEvent] = [:]
         for member in slot.room.members {
             guard let was = known[member.id], let listener = slot.listeners[member.id] else { continue }
-            let speaker = slot.room.speaker(for: member)
-            if old.speaker(for: was) == speaker { continue }
-            let group = slot.room.watched(by: member)
-            let event = events[group] ?? SharedEvent(.speaker(speaker))
-            events[group] = event
-            put(event, in: listener.mailbox)
+            let now = value(slot.room, member)
+            if value(old, was) == now { continue }
+            let group = group(slot.room, member)
+            let shared = events[group] ?? SharedEvent(event(now))
+            events[group] = shared
+            put(shared, in: listener.mailbox)
         }
     }
 
