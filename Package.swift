@@ -159,7 +159,7 @@ let package = Package(
         // What the tests of several targets need; in no product.
         .target(
             name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: strict),
+        .testTarget(name: "BasicsTests", dependencies: ["TestSupport", "Basics"], swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "COpenSSL"], swiftSettings: strict),
         .testTarget(name: "ThreadsTests", dependencies: ["TestSupport", "Basics", "Threads"], swiftSettings: strict),

@@ -36,7 +36,9 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     public enum Answer: Hashable, Sendable {
         case taken
         /// The place is taken, and this holder has lost its own. The caller ends what it stands for.
-        case displaced(Holder)
+        /// `wasAbandoned`: nobody was left who could use the place; where somebody has come by then, the caller may keep
+        /// it and `add` it.
+        case displaced(Holder, wasAbandoned: Bool = false)
         /// `address`: the address has its most, and none of its holders is idle. `total`: no place is left, and no
         /// holder may be displaced.
         case refused(Refusal)
@@ -112,7 +114,7 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
         let answer = answer(to: path, standing, hasLimit: address != nil)
         switch answer {
         case .taken: break
-        case .displaced(let other):
+        case .displaced(let other, _):
             displaced += 1
             release(other, at: now)
         case .refused(let reason):
@@ -179,14 +181,16 @@ public struct FairShare<Holder: Hashable & Sendable>: Sendable {
     private func answer(to path: [IPNetwork], _ standing: ShareStanding, hasLimit: Bool) -> Answer {
         if hasLimit, shares.held(by: path) >= perAddress {
             guard replacesOwn, let own = shares.oldestIdle(of: path) else { return .refused(.address) }
-            return .displaced(own)
+            return loss(of: own)
         }
         if count < total - closed(to: path, standing) { return .taken }
         let victim =
             shares.victim(for: path, isBound: standing != .administrator, replacesOwn: replacesOwn)
             ?? abandoned.min { $0.value < $1.value }?.key
-        return victim.map { .displaced($0) } ?? .refused(.total)
+        return victim.map { loss(of: $0) } ?? .refused(.total)
     }
+
+    private func loss(of holder: Holder) -> Answer { .displaced(holder, wasAbandoned: abandoned[holder] != nil) }
 
     /// The kept places that are closed to a claim.
     private func closed(to path: [IPNetwork], _ standing: ShareStanding) -> Int {

@@ -283,7 +283,7 @@ package final class Conference: Sendable {
         if let participant { try seats.allow(.moderation, participant) }
         try roomService.change(room) { slot throws(ConferenceError) in
             try slot.room.requireInviting(participant)
-            try slot.room.revokeLink(id)
+            try slot.room.revokeLink(id, at: Date())
         }
     }
 

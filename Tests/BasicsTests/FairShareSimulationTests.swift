@@ -35,7 +35,7 @@ struct FairShareSimulationTests {
         func claim(_ place: Place, _ address: IPAddress) -> Bool {
             switch share.claim(place, from: address, at: now) {
             case .taken: return true
-            case .displaced(let other):
+            case .displaced(let other, _):
                 if other.isFriend { outcome.displaced += 1 }
                 return true
             case .refused:

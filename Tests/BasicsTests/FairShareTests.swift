@@ -151,9 +151,11 @@ struct FairShareTests {
         share.use(4)
         for holder in [7, 4, 2] { share.abandon(holder) }
         share.abandon(7)
-        #expect(share.claim(20, from: .v4(20), at: start) == .displaced(7))
+        #expect(share.claim(20, from: .v4(20), at: start) == .displaced(7, wasAbandoned: true))
         share.revive(4)
-        #expect(share.claim(21, from: .v4(21), at: start) == .displaced(2), "somebody has come to 4 again")
+        #expect(
+            share.claim(21, from: .v4(21), at: start) == .displaced(2, wasAbandoned: true),
+            "somebody has come to 4 again")
         share.abandon(4)
         share.use(4)
         #expect(share.claim(22, from: .v4(22), at: start) == .refused(.total))

@@ -12,8 +12,8 @@ struct Capacity: Sendable {
 
     /// What has lost its place to a newcomer.
     enum Displaced: Hashable, Sendable {
-        /// `wasEmpty`: nobody had a seat of it then.
-        case room(String, wasEmpty: Bool = false)
+        /// `wasEmpty`: nobody had a seat of the room when it lost its place.
+        case room(String, wasEmpty: Bool)
         case seat(String)
         case halfOpen(String)
         case wait(id: String, room: String)
@@ -49,12 +49,20 @@ struct Capacity: Sendable {
     /// Counts a room, which may be displaced until one of its seats is used.
     mutating func claimRoom(_ id: String, for client: JoinClient, at now: Instant) throws(ConferenceError) -> Displaced?
     {
-        try Self.claim(&rooms, .rooms, id, client, at: now).map { .room($0) }
+        try Self.claim(&rooms, .rooms, id, client, at: now).map {
+            .room($0.holder, wasEmpty: $0.wasAbandoned)
+        }
     }
 
-    /// Counts a room whatever the limits: its place is lost, and it has not ended.
-    mutating func keepRoom(_ id: String, of client: JoinClient, isIdle: Bool) {
-        rooms.add(id, from: client.address, isIdle: isIdle)
+    func hasPlace(room id: String) -> Bool { rooms.holds(id) }
+
+    /// Counts a room whatever the limits: its place is lost, and it has not ended. The rooms may then be one more than
+    /// the limit, for each that somebody came into between its displacement and its end, until as many have ended: each
+    /// has a seat, so there are never more than seats, and every newcomer still displaces a room or is refused.
+    ///
+    /// - Parameter isUsed: false: it may be displaced again until one of its seats is used.
+    mutating func keepRoom(_ id: String, of client: JoinClient, isUsed: Bool) {
+        rooms.add(id, from: client.address, isIdle: !isUsed)
     }
 
     /// Counts a seat, which cannot be displaced before `rest`.
@@ -64,27 +72,29 @@ struct Capacity: Sendable {
         places += 1
         let place = SeatPlace(id: id, number: places)
         let displaced = try Self.claim(&seats, .seats, place, client, isIdle: false, at: now)
-        return (place, displaced.map { .seat($0.id) })
+        return (place, displaced.map { .seat($0.holder.id) })
     }
 
     mutating func claimWait(_ wait: Wait, for client: JoinClient, at now: Instant) throws(ConferenceError) -> Displaced?
     {
-        try Self.claim(&waiting, .waiting, wait, client, at: now).map { .wait(id: $0.id, room: $0.room) }
+        try Self.claim(&waiting, .waiting, wait, client, at: now).map {
+            .wait(id: $0.holder.id, room: $0.holder.room)
+        }
     }
 
     mutating func claimHalfOpen(_ id: String, for client: JoinClient, at now: Instant) throws(ConferenceError)
         -> Displaced?
     {
-        try Self.claim(&halfOpen, .halfOpen, id, client, at: now).map { .halfOpen($0) }
+        try Self.claim(&halfOpen, .halfOpen, id, client, at: now).map { .halfOpen($0.holder) }
     }
 
     private static func claim<Holder>(
         _ share: inout FairShare<Holder>, _ kind: Kind, _ holder: Holder, _ client: JoinClient, isIdle: Bool = true,
         at now: Instant
-    ) throws(ConferenceError) -> Holder? {
+    ) throws(ConferenceError) -> (holder: Holder, wasAbandoned: Bool)? {
         switch share.claim(holder, from: client.address, as: client.standing, isIdle: isIdle, at: now) {
         case .taken: return nil
-        case .displaced(let other): return other
+        case .displaced(let other, let wasAbandoned): return (holder: other, wasAbandoned: wasAbandoned)
         case .refused(let refusal): throw error(kind, refusal, total: share.total, own: share.perAddress)
         }
     }

@@ -7,6 +7,8 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
     case recordingNotFound(String)
     case streamNotFound(String)
     case inputNotFound(String)
+    /// There is no such guest link, or it has ended or was revoked.
+    case guestLinkNotFound
     case roomFull(String)
     case roomLocked(String)
     case pinRequired(String)
@@ -41,8 +43,6 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
     case recordingFailed(String)
     /// There is no such picture (any more).
     case pictureNotFound
-    /// There is no such guest link (any more).
-    case linkNotFound
     /// The bytes are no picture of a known format.
     case badPicture(String)
     case tooLarge(String)
@@ -59,6 +59,7 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
         case .recordingNotFound(let id): "There is no recording “\(id)”."
         case .streamNotFound(let id): "There is no stream “\(id)” here."
         case .inputNotFound(let id): "There is no input “\(id)” here."
+        case .guestLinkNotFound: "There is no such guest link (any more)."
         case .roomFull(let id): "Room “\(id)” is full."
         case .roomLocked(let id): "Room “\(id)” is locked: it must be opened first."
         case .pinRequired(let id): "Room “\(id)” asks for a PIN."
@@ -83,7 +84,6 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
             .configuration(let text), .internalFailure(let text):
             text
         case .pictureNotFound: "There is no such picture (any more)."
-        case .linkNotFound: "There is no such guest link any more."
         case .atCapacity(let text, _), .tooFast(let text, _): text
         }
     }

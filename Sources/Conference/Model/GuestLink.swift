@@ -106,8 +106,8 @@ struct GuestLinks: Hashable, Sendable {
         return link
     }
 
-    mutating func revoke(_ id: String) throws(ConferenceError) {
-        guard all.contains(where: { $0.id == id }) else { throw .linkNotFound }
+    mutating func revoke(_ id: String, at now: Date) throws(ConferenceError) {
+        guard good(at: now).contains(where: { $0.id == id }) else { throw .guestLinkNotFound }
         all.removeAll { $0.id == id }
     }
 
@@ -143,9 +143,7 @@ struct GuestLinks: Hashable, Sendable {
     }
 
     private static func digest(_ visit: String, _ link: GuestLink) -> String {
-        HashFunction.sha256.digest(Array("\(link.id) \(visit.prefix(128))".utf8)).prefix(8).map {
-            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-        }.joined()
+        Hexadecimal.encode(HashFunction.sha256.digest(Array("\(link.id) \(visit.prefix(128))".utf8)).prefix(8))
     }
 }
 

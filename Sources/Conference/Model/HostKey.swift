@@ -1,3 +1,4 @@
+import Basics
 import Cryptography
 
 /// A secret by which a client is a host of its room, whoever joins first. Its text cannot be read from a log line.
@@ -24,8 +25,7 @@ package struct HostKey: Hashable, Sendable, CustomStringConvertible, CustomRefle
         }
         guard Self.allowedLength.contains(bytes.count), isAllowed else { return nil }
         self.text = text
-        digest = HashFunction.sha256.digest(bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-            .joined()
+        digest = Hexadecimal.encode(HashFunction.sha256.digest(bytes))
     }
 
     /// A key of a stored state; nil for a text that is no digest.

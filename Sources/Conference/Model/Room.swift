@@ -259,7 +259,7 @@ struct Room: Sendable {
         try links.make(wish, at: now)
     }
 
-    mutating func revokeLink(_ id: String) throws(ConferenceError) { try links.revoke(id) }
+    mutating func revokeLink(_ id: String, at now: Date) throws(ConferenceError) { try links.revoke(id, at: now) }
 
     /// The request of a guest with what the guest's link gives.
     func admitted(_ request: JoinRequest, at now: Date) throws(ConferenceError) -> JoinRequest {

@@ -77,7 +77,7 @@ struct WaitingList: Sendable {
         var displaced: String?
         switch places.claim(person.id, from: address, at: now) {
         case .taken: break
-        case .displaced(let other):
+        case .displaced(let other, _):
             _ = remove(other, at: now)
             displaced = other
         case .refused:

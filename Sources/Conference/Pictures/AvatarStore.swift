@@ -12,6 +12,8 @@ final class AvatarStore: Sendable {
     static let limits = StillImage.Limits(bytes: Avatars.maxBytes, pixels: 1 << 24, side: 256)
     /// The most stored files.
     static let maxFiles = 10_000
+    /// No name of an avatar has this letter.
+    private static let unfinished = "~"
     /// The most jobs that wait for the queue.
     static let maxWaiting = 64
 
@@ -49,7 +51,7 @@ final class AvatarStore: Sendable {
             do {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-                try Data(file).write(to: URL(fileURLWithPath: path), options: .atomic)
+                try WholeFile.replace(path, with: file, mode: 0o666, unfinished: Self.unfinished)
             } catch {
                 logger.warning(
                     "an avatar cannot be stored", metadata: ["folder": "\(directory)", "reason": "\(error)"])

@@ -193,26 +193,15 @@ struct PictureFolder: Sendable {
         return true
     }
 
-    /// Writes the file under another name first, so that nobody reads half a picture.
+    /// Writes the file whole, so that nobody reads half a picture, but does not wait for the disk: the sender waits for
+    /// this call, and a meeting ends with the machine's power.
     private func write(_ picture: [UInt8], _ name: String) throws(Fault) {
-        let (file, unfinished) = (path + "/" + name, path + "/" + name + Self.part)
-        let descriptor = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Fault(errno) }
-        var fault: Fault?
-        var rest = picture[...]
-        while fault == nil, !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                fault = Fault(errno)
-            }
+        do throws(WholeFile.Fault) {
+            try WholeFile.replace(
+                path + "/" + name, with: picture, mode: 0o600, unfinished: Self.part, isSynced: false)
+        } catch {
+            throw Fault(error.code)
         }
-        if close(descriptor) != 0, fault == nil { fault = Fault(errno) }
-        if fault == nil, rename(unfinished, file) != 0 { fault = Fault(errno) }
-        guard let fault else { return }
-        unlink(unfinished)
-        throw fault
     }
 }
 

@@ -78,7 +78,7 @@ final class RoomRecording: Sendable {
 
     /// Notes in the timeline what changed in the room, with `old` nil what is so at the recording's start.
     func follow(_ room: Room, since old: Room?) {
-        let events = TimelineNotes.events(room, since: old, in: view ?? ViewID(ViewSettings.main, group: group))
+        let events = TimelineNotes.events(room, since: old, in: view ?? .main(of: group))
         if content.tracks { follow(names: Dictionary(room.members.map { ($0.id, $0.name) }) { $1 }) }
         // A start is at the beginning, even where the recording has media from before.
         let now = old == nil ? Instant.zero : MonotonicClock.now()

@@ -36,7 +36,7 @@ struct KeptRooms: Sendable {
         expire(at: now)
         switch places.claim(id, from: address, at: now) {
         case .taken: break
-        case .displaced(let other): entries[other] = nil
+        case .displaced(let other, _): entries[other] = nil
         case .refused: return
         }
         entries[id] = Entry(room: room, hostsUntil: hostsUntil, until: until)

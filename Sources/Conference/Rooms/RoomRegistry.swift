@@ -111,14 +111,17 @@ final class RoomRegistry: Sendable {
         return result
     }
 
-    /// Whether a displaced room may end: nobody uses a seat of it, and where it was empty (`wasEmpty`) nobody has come
-    /// meanwhile. A room that stays counts again, and the total may be exceeded by it.
+    /// Whether a displaced room may end: nobody uses a seat of it. A room that stays counts again. Called with the
+    /// room's lock held, so that nobody gets a seat before the end.
+    ///
+    /// - Parameter wasEmpty: it was displaced while nobody had a seat of it: who has one by now stays, used or not.
     func mayEndDisplaced(_ room: HostedRoom, wasEmpty: Bool) -> Bool {
         state.withLock { state in
-            guard state.rooms[room.id] === room else { return false }
+            // What has a place is a later room of this name.
+            guard state.rooms[room.id] === room, !state.capacity.hasPlace(room: room.id) else { return false }
             let isUsed = state.usedSeats[room.id] != nil
-            if !isUsed, !wasEmpty || state.seatsOfRooms[room.id] == nil { return true }
-            state.capacity.keepRoom(room.id, of: room.client, isIdle: !isUsed)
+            guard isUsed || wasEmpty && state.seatsOfRooms[room.id] != nil else { return true }
+            state.capacity.keepRoom(room.id, of: room.client, isUsed: isUsed)
             return false
         }
     }

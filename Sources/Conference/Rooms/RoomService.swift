@@ -161,17 +161,15 @@ final class RoomService: Sendable {
         watch.ended(id, reason)
     }
 
-    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now, or has come to it since it was
-    /// empty.
+    /// Ends a room that has lost its place to a newcomer's, unless somebody uses it by now, or has come into it where
+    /// it was empty.
     func endDisplaced(_ id: String, wasEmpty: Bool) {
         guard let room = registry[id] else { return }
-        var ends = false
-        // Under the room's lock, so that nobody comes between the look and the end.
         end(id, reason: .roomEnded) { _ in
-            ends = registry.mayEndDisplaced(room, wasEmpty: wasEmpty)
-            return ends
+            guard registry.mayEndDisplaced(room, wasEmpty: wasEmpty) else { return false }
+            log.displaced(room: id)
+            return true
         }
-        if ends { log.displaced(room: id) }
     }
 
     // MARK: - What outlives rooms

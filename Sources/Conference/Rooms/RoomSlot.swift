@@ -213,7 +213,7 @@ struct RoomSlot {
         for view in used.union([.main]) {
             let shown = pictures.shown(view)
             // Others' tiles are all that who has a picture alone may want (`self` of layouts).
-            let isOwn = view != ViewID(ViewSettings.main, group: view.group) && takers[view]?.count == 1
+            let isOwn = view != .main(of: view.group) && takers[view]?.count == 1
             var its = layout(shown.name)
             if view.viewer != nil { its?.showsSelf = false }
             scene.views[view] = Scene.View(

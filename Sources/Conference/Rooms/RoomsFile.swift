@@ -104,20 +104,7 @@ final class RoomsFile: Sendable {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            let data = try JSONEncoder().encode(Contents(rooms: entries))
-            let temporary = path + ".new"
-            unlink(temporary)
-            let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            guard file >= 0 else { return String(cString: strerror(errno)) }
-            defer { close(file) }
-            var rest = data[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-                guard count > 0 else { return String(cString: strerror(errno)) }
-                rest = rest.dropFirst(count)
-            }
-            // Without this a machine that loses its power may have the new name with nothing in it.
-            guard fsync(file) == 0, rename(temporary, path) == 0 else { return String(cString: strerror(errno)) }
+            try WholeFile.replace(path, with: JSONEncoder().encode(Contents(rooms: entries)), mode: 0o600)
             return nil
         } catch {
             return "\(error)"

@@ -343,7 +343,7 @@ final class SeatService: Sendable {
     /// (`OverloadState.leavesOut`): in the picture for all it would see stamps.
     func allowView(_ view: ViewID, _ id: String, besides used: Set<ViewID>) throws(ConferenceError) {
         let view = view.withEveryone
-        if view == ViewID(ViewSettings.main, group: view.group) || used.contains(where: { $0.withEveryone == view }) {
+        if view == .main(of: view.group) || used.contains(where: { $0.withEveryone == view }) {
             return
         }
         let level = media.overload.level

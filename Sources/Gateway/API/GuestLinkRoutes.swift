@@ -50,8 +50,7 @@ extension RouteTable {
                     tag: "rooms", summary: "Revokes a guest link; who has come in by it stays",
                     answers: [.empty(204, "Revoked.")], failures: [404])
             ) { asked in
-                let (room, id) = (try asked.room(), asked.parameter("id"))
-                try conference.revokeGuestLink(id, in: room, for: host(asked))
+                try conference.revokeGuestLink(asked.parameter("id"), in: asked.room(), for: host(asked))
                 return Response(status: .noContent)
             })
     }

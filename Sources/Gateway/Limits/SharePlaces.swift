@@ -55,7 +55,7 @@ final class SharePlaces: Sendable {
             state.ids += 1
             switch state.share.claim(state.ids, from: address, as: standing, at: clock()) {
             case .taken: return (state.ids, nil)
-            case .displaced(let other): return (state.ids, state.ends.removeValue(forKey: other))
+            case .displaced(let other, _): return (state.ids, state.ends.removeValue(forKey: other))
             case .refused: return (nil, nil)
             }
         }

@@ -358,11 +358,11 @@ extension ErrorCode {
         case .roomNotFound: .forbidden
         case .participantNotFound, .viewNotFound, .recordingNotFound, .streamNotFound, .inputNotFound,
             .recordingRunning, .recordingNotRunning,
-            .layoutInUse, .conflict:
+            .layoutInUse, .conflict, .notFound:
             .badMessage
         case .badLayout: .unknownLayout
         case .draining, .noMedia: .overloaded
-        case .recordingFailed, .pictureFailed, .sessionNotFound, .notFound, .badRequest, .methodNotAllowed,
+        case .recordingFailed, .pictureFailed, .sessionNotFound, .badRequest, .methodNotAllowed,
             .notAcceptable,
             .unsupportedMediaType,
             .preconditionFailed, .preconditionRequired, .rangeNotSatisfiable, .tooLarge, .misdirected, .upgradeRequired:

@@ -18,13 +18,11 @@ enum LinkKeyFile {
         let made = randomBytes(length)
         // Another process may make it at the same time: the first one counts.
         mkdir(directory, 0o700)
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if file >= 0 {
-            let written = made.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            if close(file) == 0, written == length { return made }
-            unlink(path)
-        } else if errno == EEXIST, let known = read(path) {
-            return known
+        do throws(WholeFile.Fault) {
+            try WholeFile.make(path, with: made, mode: 0o600)
+            return made
+        } catch {
+            if error.code == EEXIST, let known = read(path) { return known }
         }
         logger.warning(
             "Links to recordings end with this process: their key cannot be stored. Make the folder of doors.directory writable, or set auth.adminToken",

@@ -75,7 +75,6 @@ struct RecordingLinks: Sendable {
     private static func keyed(_ id: String) -> String { "\(keyMark)\n\(id)" }
 
     private func signature(_ id: String, _ expires: Int) -> String {
-        let code = HashFunction.sha256.authenticationCode(Array("\(expires)\n\(id)".utf8), key: key)
-        return code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        Hexadecimal.encode(HashFunction.sha256.authenticationCode(Array("\(expires)\n\(id)".utf8), key: key))
     }
 }

@@ -87,9 +87,6 @@ struct JoinTrace: Sendable {
 
     /// Random bytes in hexadecimal digits.
     private static func id(_ count: Int, _ random: inout some RandomNumberGenerator) -> String {
-        (0..<count).map { _ in
-            let digits = String(UInt8.random(in: 1...255, using: &random), radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        Hexadecimal.encode((0..<count).map { _ in UInt8.random(in: 1...255, using: &random) })
     }
 }

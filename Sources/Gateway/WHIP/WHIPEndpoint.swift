@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import Cryptography
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
@@ -141,8 +142,7 @@ final class WHIPEndpoint: Sendable {
     private func enter(
         _ request: JoinRequest, _ direction: Direction, _ offer: String, screen: ResumeClaim?
     ) async throws(ConferenceError) -> Response {
-        var random = SystemRandomNumberGenerator()
-        let id = (node.map { $0 + "." } ?? "") + (0..<2).map { _ in hex(random.next()) }.joined()
+        let id = (node.map { $0 + "." } ?? "") + Hexadecimal.encode(randomBytes(16))
         sessions.withLock { $0[id] = .starting }
         let seat: any MediaSeat
         do throws(ConferenceError) {
@@ -304,11 +304,6 @@ final class WHIPEndpoint: Sendable {
             throw APIError(.sessionNotFound, "there is no such session (any more)")
         }
         return session
-    }
-
-    private func hex(_ value: UInt64) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - text.count) + text
     }
 }
 

@@ -13,7 +13,7 @@ async function ask(call, method, id = '', body = null) {
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
   const told = await answer.json().catch(() => null);
-  if (!answer.ok) throw new Error(told?.error?.message ?? String(answer.status));
+  if (!answer.ok) throw Object.assign(new Error(told?.error?.message ?? String(answer.status)), { code: told?.error?.code });
   return told;
 }
 
@@ -99,9 +99,14 @@ export class GuestLinks {
 
   revoke(id) {
     return this.change(async () => {
-      await ask(this.call(), 'DELETE', id);
+      let note = 'guest.revoked';
+      await ask(this.call(), 'DELETE', id).catch(error => {
+        if (error.code !== 'not_found') throw error;
+        // It has ended, or another moderator was faster: the list no longer has it.
+        note = 'guest.gone';
+      });
       await this.list();
-      $('guest-note').textContent = t('guest.revoked');
+      $('guest-note').textContent = t(note);
     });
   }
 }

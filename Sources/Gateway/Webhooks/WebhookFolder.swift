@@ -1,3 +1,4 @@
+import Basics
 import Cryptography
 import FoundationEssentials
 import Glibc
@@ -36,10 +37,7 @@ final class WebhookFolder {
     private static let suffix = ".queue"
 
     private static func name(of webhook: Webhook) -> String {
-        HashFunction.sha256.digest(Array(webhook.url.utf8)).prefix(8).map {
-            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-        }.joined()
-            + suffix
+        Hexadecimal.encode(HashFunction.sha256.digest(Array(webhook.url.utf8)).prefix(8)) + suffix
     }
 
     /// The files with events of webhooks that the settings do not have any more.

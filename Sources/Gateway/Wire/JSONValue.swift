@@ -1,3 +1,4 @@
+import Basics
 import FoundationEssentials
 
 /// Any JSON value: the form of all encoded answers and messages, and of decoded API bodies.
@@ -130,7 +131,7 @@ extension JSONValue {
         case UInt8(ascii: "\n"): #"\n"#.utf8
         case UInt8(ascii: "\r"): #"\r"#.utf8
         case UInt8(ascii: "\t"): #"\t"#.utf8
-        case ..<0x20: ((byte < 16 ? #"\u000"# : #"\u00"#) + String(byte, radix: 16)).utf8
+        case ..<0x20: (#"\u00"# + Hexadecimal.encode([byte])).utf8
         default: "\\\(Character(UnicodeScalar(byte)))".utf8
         }
     }

@@ -81,7 +81,7 @@ extension ErrorCode {
             case .recordingNotRunning: .recordingNotRunning
             case .conflict: .conflict
             case .recordingFailed: .recordingFailed
-            case .pictureNotFound, .linkNotFound: .notFound
+            case .pictureNotFound, .guestLinkNotFound: .notFound
             case .badPicture: .unsupportedMediaType
             case .tooLarge: .tooLarge
             case .pictureFailed: .pictureFailed

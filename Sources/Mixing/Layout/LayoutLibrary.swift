@@ -85,9 +85,12 @@ package final class LayoutLibrary: Sendable {
         var shared: [String: [UInt8]] = [:]
     }
 
-    /// The last state of the files. Its lock is held while files are read and written: only `poll`, `put` and `delete`
-    /// take it, and they may wait for a disk.
+    /// The last state of the files. Its lock is held while files are read: only `poll`, `put` and `delete` take it, and
+    /// they may wait for a disk.
     private let files = Guarded(Files())
+    /// Held by `put` and `delete`, around that of `files`: `put` waits until the disk has the file, and `poll`, whose
+    /// thread has more to do, must not.
+    private let writing = Guarded(())
     /// The layouts in use. Its lock is held for single accesses of the table only, so that a lookup never waits for a
     /// disk.
     private let layouts: Guarded<InUse>
@@ -245,15 +248,21 @@ package final class LayoutLibrary: Sendable {
         } catch {
             throw .faults(error)
         }
-        let failure: StoreError? = files.withLock { state in
+        let failure = writing.withLock { _ -> StoreError? in
             if let directory {
                 let path = "\(directory)/\(name).json"
                 // A server that was started without the directory creates it for the first layout.
                 mkdir(directory, 0o755)
-                if let reason = Self.write(bytes, path) { return .file(path: path, reason: reason) }
-                state.stamps["\(name).json"] = FileStamp(path)
+                do throws(WholeFile.Fault) {
+                    try WholeFile.replace(path, with: bytes, mode: 0o666)
+                } catch {
+                    return .file(path: path, reason: "\(error)")
+                }
             }
-            use(layout, as: name)
+            files.withLock { state in
+                if let directory { state.stamps["\(name).json"] = FileStamp("\(directory)/\(name).json") }
+                use(layout, as: name)
+            }
             return nil
         }
         if let failure { throw failure }
@@ -262,17 +271,19 @@ package final class LayoutLibrary: Sendable {
 
     /// Removes a layout; where it replaced a built-in one, that one applies again.
     package func delete(name: String) throws(StoreError) {
-        let failure: StoreError? = files.withLock { state in
-            guard let layout = self[name] else { return .unknown(name) }
-            let path = directory.map { "\($0)/\(name).json" }
-            let isFile = path.map { FileStamp($0) != nil } ?? false
-            if Self.builtIn[name] == layout, !isFile { return .builtIn(name) }
-            if let path, isFile, unlink(path) != 0 {
-                return .file(path: path, reason: String(cString: strerror(errno)))
+        let failure = writing.withLock { _ in
+            files.withLock { state -> StoreError? in
+                guard let layout = self[name] else { return .unknown(name) }
+                let path = directory.map { "\($0)/\(name).json" }
+                let isFile = path.map { FileStamp($0) != nil } ?? false
+                if Self.builtIn[name] == layout, !isFile { return .builtIn(name) }
+                if let path, isFile, unlink(path) != 0 {
+                    return .file(path: path, reason: String(cString: strerror(errno)))
+                }
+                state.stamps["\(name).json"] = nil
+                use(Self.builtIn[name], as: name)
+                return nil
             }
-            state.stamps["\(name).json"] = nil
-            use(Self.builtIn[name], as: name)
-            return nil
         }
         if let failure { throw failure }
     }
@@ -309,19 +320,4 @@ package final class LayoutLibrary: Sendable {
 
     /// Reads a file, at most one byte more than the parser accepts, so that the parser refuses a larger file.
     static func read(_ path: String) -> [UInt8]? { FileStamp.read(path, most: LayoutDocument.maxBytes + 1) }
-
-    /// Writes a temporary file and renames it, so that no reader gets a partial file. Returns the reason of a failure,
-    /// or nil.
-    private static func write(_ bytes: [UInt8], _ path: String) -> String? {
-        let beside = path + ".new"
-        guard let file = fopen(beside, "wb") else { return String(cString: strerror(errno)) }
-        let written = fwrite(bytes, 1, bytes.count, file)
-        let closed = fclose(file)
-        guard written == bytes.count, closed == 0, rename(beside, path) == 0 else {
-            let reason = String(cString: strerror(errno))
-            unlink(beside)
-            return reason
-        }
-        return nil
-    }
 }

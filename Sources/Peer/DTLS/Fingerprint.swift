@@ -29,7 +29,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
                 guard byte == UInt8(ascii: ":") else { return nil }
                 continue
             }
-            guard let digit = Self.value(ofHexDigit: byte) else { return nil }
+            guard let digit = Hexadecimal.value(ofDigit: byte) else { return nil }
             if let first = high { bytes.append(first << 4 | digit) }
             high = high == nil ? digit : nil
         }
@@ -47,14 +47,5 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
             text.append(digits[Int(byte & 15)])
         }
         return algorithm + " " + String(decoding: text, as: UTF8.self)
-    }
-
-    private static func value(ofHexDigit byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

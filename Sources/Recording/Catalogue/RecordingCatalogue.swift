@@ -51,7 +51,7 @@ package final class RecordingCatalogue: Sendable {
         let names = Self.names(in: directory)
         for name in names
         where name.hasSuffix(MP4Closing.closingSuffix) || name.hasSuffix(Sidecar.suffix + Sidecar.temporarySuffix)
-            || name.hasSuffix(TimelineFiles.textSuffix + TimelineFiles.temporarySuffix)
+            || name.hasSuffix(TimelineFiles.textSuffix + Sidecar.temporarySuffix)
             || name.hasSuffix(PendingDelivery.suffix + Sidecar.temporarySuffix)
             || name.hasSuffix(RecordingThumbnail.temporarySuffix)
         {
@@ -91,7 +91,7 @@ package final class RecordingCatalogue: Sendable {
             return
         }
         try? FileManager.default.createDirectory(
-            atPath: FileSink.directory(of: path), withIntermediateDirectories: true)
+            atPath: WholeFile.folder(of: path), withIntermediateDirectories: true)
         guard mkdir(path, directoryMode) == 0 || errno == EEXIST else {
             throw .notWritable(path: path, reason: String(cString: strerror(errno)))
         }

@@ -1,3 +1,4 @@
+import Basics
 import FoundationEssentials
 import Glibc
 
@@ -29,24 +30,8 @@ enum Sidecar {
         guard let data = try? encoder.encode(value) else {
             throw .writeFailed(path: path, reason: "it cannot be encoded as JSON")
         }
-        let temporary = path + temporarySuffix
-        unlink(temporary)
-        do throws(RecordingError) {
-            // The sink closes the file even where a write throws.
-            let sink = try FileSink(path: temporary, disk: disk)
-            guard data.withUnsafeBytes({ sink.write($0) }) else { throw sink.failure ?? .diskFull(path: path) }
-            try sink.secure()
-            sink.finish()
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-        guard rename(temporary, path) == 0 else {
-            let code = errno
-            unlink(temporary)
-            throw .system(code, path: path)
-        }
+        try FileSink.replace(path, with: Array(data), disk)
     }
 
-    static let temporarySuffix = ".new"
+    static let temporarySuffix = WholeFile.unfinished
 }

@@ -1,3 +1,4 @@
+import Basics
 import CFFmpeg
 import Glibc
 
@@ -66,7 +67,7 @@ enum MP4Closing {
             unlink(temporary)
             throw .notWritable(path: output, reason: String(cString: strerror(code)))
         }
-        FileSink.secureDirectory(of: output)
+        WholeFile.syncFolder(of: output)
     }
 
     static func size(of path: String) -> Int? {
@@ -78,7 +79,7 @@ enum MP4Closing {
     static func hasRoom(for size: Int, at output: String, _ reserve: DiskReserve?) -> Bool {
         let bytes = size + size / 20
         if let reserve { return reserve.hasRoom(for: bytes) }
-        return RecordingDisk.systemSpace(FileSink.directory(of: output)).map { $0.free >= bytes } ?? true
+        return RecordingDisk.systemSpace(WholeFile.folder(of: output)).map { $0.free >= bytes } ?? true
     }
 
     /// The suffix of the temporary file of a copy.

@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// The growing file of a recording, with the reason of a failed write and the size that is safely on the disk.
@@ -123,15 +124,25 @@ final class FileSink {
         descriptor = -1
     }
 
-    /// Synchronises the directory of `path`, so that a rename or a new file in it survives a crash.
-    static func secureDirectory(of path: String) {
-        let descriptor = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
-    }
-
-    static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    /// `WholeFile.replace` on a `RecordingDisk`, whose writes tests let fail, with the permissions of recordings.
+    static func replace(_ path: String, with bytes: [UInt8], _ disk: RecordingDisk) throws(RecordingError) {
+        let temporary = path + WholeFile.unfinished
+        unlink(temporary)
+        do throws(RecordingError) {
+            // The sink closes the file even where a write throws.
+            let sink = try FileSink(path: temporary, disk: disk)
+            guard bytes.withUnsafeBytes({ sink.write($0) }) else { throw sink.failure ?? .diskFull(path: path) }
+            try sink.secure()
+            sink.finish()
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        guard rename(temporary, path) == 0 else {
+            let code = errno
+            unlink(temporary)
+            throw .system(code, path: path)
+        }
+        WholeFile.syncFolder(of: path)
     }
 }

@@ -319,7 +319,7 @@ final class TrackFiles {
     /// Removes files that have no media.
     func removeEmpty() {
         for track in list where track.bytes ?? 0 == 0 {
-            unlink(FileSink.directory(of: base) + "/" + track.file)
+            unlink(WholeFile.folder(of: base) + "/" + track.file)
         }
         list.removeAll { $0.bytes ?? 0 == 0 }
     }

@@ -11,8 +11,8 @@ enum TimelineFiles {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         guard let json = try? encoder.encode(timeline) else { return }
-        try? replace(base + jsonSuffix, with: Array(json), disk)
-        try? replace(base + textSuffix, with: Array(timeline.webVTT.utf8), disk)
+        try? FileSink.replace(base + jsonSuffix, with: Array(json), disk)
+        try? FileSink.replace(base + textSuffix, with: Array(timeline.webVTT.utf8), disk)
     }
 
     static func read(base: String) -> RecordingTimeline? {
@@ -25,22 +25,4 @@ enum TimelineFiles {
     }
 
     private static let maxSize = 64 << 20
-
-    private static func replace(_ path: String, with bytes: [UInt8], _ disk: RecordingDisk) throws(RecordingError) {
-        let temporary = path + Self.temporarySuffix
-        unlink(temporary)
-        do throws(RecordingError) {
-            let sink = try FileSink(path: temporary, disk: disk)
-            guard bytes.withUnsafeBytes({ sink.write($0) }) else { throw sink.failure ?? .diskFull(path: path) }
-            try sink.secure()
-            sink.finish()
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-        if rename(temporary, path) != 0 { unlink(temporary) }
-    }
-
-    /// As that of a sidecar, so that the catalogue removes what a crash left.
-    static let temporarySuffix = ".new"
 }

@@ -200,7 +200,7 @@ final class FragmentWriter {
         try sink.secure()
         if !isDirectorySecure {
             // The file's name must survive a crash too.
-            FileSink.secureDirectory(of: sink.path)
+            WholeFile.syncFolder(of: sink.path)
             isDirectorySecure = true
         }
     }

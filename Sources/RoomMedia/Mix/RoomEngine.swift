@@ -160,7 +160,7 @@ package final class RoomEngine: Sendable {
         /// makes several, and that nothing outside the room takes.
         var sparedViews: Set<ViewID> {
             let inRoom = views.keys.filter { !$0.isOutgoing }
-            let beside = inRoom.filter { $0 != ViewID(ViewID.main.name, group: $0.group) }
+            let beside = inRoom.filter { $0 != .main(of: $0.group) }
             return inRoom.count > 1 ? Set(beside).subtracting(taps.values.map(\.view)) : []
         }
 

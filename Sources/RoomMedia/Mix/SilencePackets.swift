@@ -13,11 +13,12 @@ final class SilencePackets {
     /// A multiple of the four packets through which speech coding goes, and of the 21 from one refreshment to the next
     /// with DTX.
     private static let length = 84
-    /// More codings than the rooms of a server use at once: receivers may ask for any rate, and what is beyond is
-    /// encoded.
-    static let mostCodings = 64
-    /// The ticks after which a loop that nobody plays gives way to another coding's.
-    static let rest = 250
+    /// More codings than the rooms of a server use: receivers may ask for any rate. Beyond it the loop that was played
+    /// longest ago makes way; what is asked for while all are played is encoded.
+    private static let mostCodings = 64
+    /// After so many ticks without a packet, which are a second, a loop is not played any more, and a coding is not
+    /// wanted any more.
+    private static let longestPause = 50
 
     private struct Growing {
         var coding: AudioCoding
@@ -26,32 +27,38 @@ final class SilencePackets {
     }
 
     private struct Loop {
-        let packets: [[UInt8]]
-        var lastPlayed: Int
+        var packets: [[UInt8]]
+        /// The tick of its last packet.
+        var played: Int
     }
 
     private var loops: [AudioCoding: Loop] = [:]
-    private var tick = 0
-    private var wanted: [AudioCoding] = []
+    /// The codings without a loop, in the order of their first requests, with the ticks of the last ones.
+    private var wanted: [(coding: AudioCoding, asked: Int)] = []
     private var growing: Growing?
+    private var tick = 0
 
     /// The packet of this position of the coding's loop; nil while there is none, and then it is made.
     func packet(_ coding: AudioCoding, _ position: Int) -> [UInt8]? {
-        if let loop = loops[coding] {
-            loops[coding]?.lastPlayed = tick
-            return loop.packets[position % loop.packets.count]
+        if let index = loops.index(forKey: coding) {
+            loops.values[index].played = tick
+            let packets = loops.values[index].packets
+            return packets[position % packets.count]
         }
-        if wanted.count < Self.mostCodings, growing?.coding != coding, !wanted.contains(coding) {
-            wanted.append(coding)
+        if let index = wanted.firstIndex(where: { $0.coding == coding }) {
+            wanted[index].asked = tick
+        } else if growing?.coding != coding, wanted.count < Self.mostCodings {
+            wanted.append((coding: coding, asked: tick))
         }
         return nil
     }
 
-    /// Ends a tick: makes one more packet of a loop that is wanted, at most one encode.
+    /// Ends a tick: makes one more packet of a loop that is wanted, so that a tick has at most one encode.
     func grow() {
         tick += 1
+        wanted.removeAll { tick - $0.asked > Self.longestPause }
         if growing == nil, !wanted.isEmpty, makePlace() {
-            let coding = wanted.removeFirst()
+            let coding = wanted.removeFirst().coding
             growing = (try? coding.makeEncoder()).map { Growing(coding: coding, encoder: $0) }
         }
         guard let encoder = growing?.encoder, let coding = growing?.coding else { return }
@@ -59,20 +66,17 @@ final class SilencePackets {
         guard let packet = try? encoder.encode(silence) else { return growing = nil }
         growing?.packets.append(packet)
         guard let packets = growing?.packets, packets.count == Self.settling + Self.length else { return }
-        loops[coding] = Loop(packets: Array(packets[Self.settling...]), lastPlayed: tick)
+        loops[coding] = Loop(packets: Array(packets[Self.settling...]), played: tick)
         growing = nil
     }
 
-    /// Whether there is place for one more loop; the one that was played longest ago may give way for it. Where all are
-    /// played, nobody is made to wait for one: what is wanted is forgotten, and asked for again.
+    /// Forgets the loop that was played longest ago where there is no place for another. Returns false where all are
+    /// played.
     private func makePlace() -> Bool {
-        if loops.count < Self.mostCodings { return true }
-        guard let oldest = loops.min(by: { $0.value.lastPlayed < $1.value.lastPlayed }),
-            tick - oldest.value.lastPlayed > Self.rest
-        else {
-            wanted = []
-            return false
-        }
+        guard loops.count >= Self.mostCodings else { return true }
+        guard let oldest = loops.min(by: { $0.value.played < $1.value.played }),
+            tick - oldest.value.played > Self.longestPause
+        else { return false }
         loops[oldest.key] = nil
         return true
     }

@@ -52,6 +52,9 @@ package struct ViewID: Hashable, Sendable {
 
     /// The room's own view.
     package static let main = ViewID("main")
+
+    /// The main view of a group's participants.
+    package static func main(of group: GroupID) -> ViewID { ViewID(main.name, group: group) }
 }
 
 /// A participant's own choice of layout and pins.

@@ -1,3 +1,5 @@
+import Basics
+
 extension MediaURL {
     /// The query's members, with percent signs decoded.
     package var parameters: [(name: String, value: String)] {
@@ -64,10 +66,10 @@ extension MediaURL {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
-            if byte == 37, rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            if byte == 37, let high = rest.first.flatMap(Hexadecimal.value),
+                let low = rest.dropFirst().first.flatMap(Hexadecimal.value)
             {
-                bytes.append(value)
+                bytes.append(high << 4 | low)
                 rest.removeFirst(2)
             } else {
                 bytes.append(byte)

@@ -23,9 +23,7 @@ struct H264Description: Hashable, Sendable {
     }
 
     /// The codec's name in playlists and `MediaSource` (RFC 6381 §3.3): profile, constraints and level.
-    var codec: String {
-        "avc1." + sequenceSets[0][1...3].map { $0 < 16 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined()
-    }
+    var codec: String { "avc1." + Hexadecimal.encode(sequenceSets[0][1...3]) }
 
     /// AVCDecoderConfigurationRecord (ISO/IEC 14496-15 §5.3.3.1) with lengths of four bytes.
     var record: [UInt8] {

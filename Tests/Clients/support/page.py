@@ -113,7 +113,7 @@ class Page(Chromium):
         await self.call("Input.insertText", text=text)
 
     async def set_pin(self, pin):
-        """Gives the host's room a PIN, in the room's menu, which stays open."""
+        """Gives the room a PIN, as its moderator; the room's menu stays open."""
         await self.click("#open-people")
         await self.click("#open-room")
         await self.type("#room-pin", pin)

@@ -157,7 +157,7 @@ def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path)
         await desk.is_moving()
         await desk.set_pin("24a68")
         await desk.click("#room-admit")
-        await desk.wait_for("probe.last('room').admit === 'moderator'")
+        await desk.wait_for("probe.last('room').pin && probe.last('room').admit === 'moderator'")
         await desk.key("Escape")
         guest = await Page().open(f"{server.url}/r/closed?name=Cy", 390, 844, True, tmp_path)
         try:

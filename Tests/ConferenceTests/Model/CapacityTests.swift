@@ -58,14 +58,20 @@ struct CapacityTests {
         #expect(capacity.count(.seats) == 5)
 
         _ = try capacity.claimRoom("one", for: client(1), at: start)
-        #expect(try capacity.claimRoom("two", for: client(1), at: start) == .room("one"), "its own")
+        #expect(try capacity.claimRoom("two", for: client(1), at: start) == .room("one", wasEmpty: false), "its own")
         capacity.useRoom("two")
         #expect(throws: ConferenceError.self) { try capacity.claimRoom("three", for: client(1), at: start) }
         capacity.restRoom("two")
         #expect(try capacity.claimRoom("three", for: client(2), at: start) == nil)
-        #expect(try capacity.claimRoom("four", for: .administrator, at: start) == .room("two"))
-        capacity.keepRoom("two", of: client(1), isIdle: false)
-        #expect(capacity.count(.rooms) == 3, "it is there, so it counts")
+        capacity.abandonRoom("two")
+        #expect(
+            try capacity.claimRoom("four", for: .administrator, at: start) == .room("two", wasEmpty: true))
+        #expect(!capacity.hasPlace(room: "two"))
+        capacity.keepRoom("two", of: client(1), isUsed: false)
+        #expect(capacity.count(.rooms) == 3 && capacity.hasPlace(room: "two"), "it is there, so it counts")
+        #expect(
+            try capacity.claimRoom("five", for: .administrator, at: start) == .room("three", wasEmpty: false),
+            "the oldest idle one: the other is as idle as a new one")
     }
 
     @Test("the metrics have limit, use, idle places, displaced holders and refusals")

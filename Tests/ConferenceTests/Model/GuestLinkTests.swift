@@ -57,9 +57,14 @@ struct GuestLinkTests {
         for wrong in ["", "a", String(repeating: "a", count: 26), other] {
             #expect(refuses("guess", by: link, secret: wrong))
         }
-        try room.revokeLink(link.id)
+        try room.revokeLink(link.id, at: now)
         #expect(refuses("revoked", by: link))
-        #expect(throws: ConferenceError.linkNotFound) { try room.revokeLink(link.id) }
+        #expect(throws: ConferenceError.guestLinkNotFound) { try room.revokeLink(link.id, at: now) }
+        #expect(throws: ConferenceError.guestLinkNotFound) { try room.revokeLink("none", at: now) }
+        #expect(throws: ConferenceError.guestLinkNotFound, "it has ended") {
+            try room.revokeLink(watch.id, at: now + GuestLink.usualLife)
+        }
+        try room.revokeLink(watch.id, at: now + GuestLink.usualLife - 1)
     }
 
     @Test("lock and waiting room are for guests too")

@@ -115,7 +115,8 @@ final class FakeConference: ConferenceService {
         _ wish: GuestLinkWish, in room: String, for participant: String?
     ) throws(ConferenceError) -> GuestLink { throw .roomNotFound(room) }
     func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
-        note("revoke \(id)")
+        if id == "gone" { throw .guestLinkNotFound }
+        note("revoke \(id) in \(room) for \(participant ?? "an administrator")")
     }
     func isRevoked(guestLink id: String, of room: String) -> Bool { false }
 

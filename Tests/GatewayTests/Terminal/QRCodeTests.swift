@@ -1,3 +1,4 @@
+import Basics
 import Cryptography
 import Testing
 
@@ -49,8 +50,7 @@ import Testing
     func `codes with one and with several blocks`(address: String, mask: Int, size: Int, digest: String) throws {
         let code = try #require(QRCode(address, mask: mask))
         #expect(code.size == size)
-        let found = HashFunction.sha256.digest(Array(text(code).utf8)).map { String($0, radix: 16) }
-        #expect(found.map { $0.count == 1 ? "0" + $0 : $0 }.joined() == digest)
+        #expect(Hexadecimal.encode(HashFunction.sha256.digest(Array(text(code).utf8))) == digest)
     }
 
     @Test func `the mask that readers see best is chosen`() throws {

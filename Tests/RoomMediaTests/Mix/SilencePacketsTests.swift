@@ -100,30 +100,44 @@ struct SilencePacketsTests {
         AudioCoding(bitRate: .kilobits(rate), carriesFEC: false, expectedLoss: 0, usesDTX: false, ticksPerPacket: 1)
     }
 
-    @Test("however many rates are asked for, few loops are kept")
+    @Test("however many rates are asked for, few loops are kept: the one that was played longest ago makes way")
     func bounded() {
         let silence = SilencePackets()
-        for rate in 6..<206 { #expect(silence.packet(coding(rate), 0) == nil) }
-        for _ in 0..<(134 * 70) { silence.grow() }
-        #expect((6..<206).count { silence.packet(coding($0), 0) != nil } == SilencePackets.mostCodings)
-    }
+        let rates = 6..<86
+        for rate in rates {
+            // A loop takes 134 ticks. The room of the first rate goes on with its own.
+            for _ in 0..<140 {
+                _ = silence.packet(coding(6), 0)
+                _ = silence.packet(coding(rate), 0)
+                silence.grow()
+            }
+        }
+        let kept = rates.filter { silence.packet(coding($0), 0) != nil }
+        #expect(kept == [6] + Array(23..<86))
 
-    @Test("a loop that nobody plays gives way, one that is played does not")
-    func forgotten() {
-        let silence = SilencePackets()
-        for rate in 6..<6 + SilencePackets.mostCodings { _ = silence.packet(coding(rate), 0) }
-        for _ in 0..<134 * SilencePackets.mostCodings { silence.grow() }
-        // The first one is played on, all others were just played.
-        for rate in 6..<6 + SilencePackets.mostCodings { #expect(silence.packet(coding(rate), 0) != nil) }
-        for tick in 0..<SilencePackets.rest + 140 {
-            #expect(silence.packet(coding(6), tick) != nil)
-            let newcomer = silence.packet(coding(200), tick)
-            if tick <= SilencePackets.rest { #expect(newcomer == nil) }
+        for _ in 0..<200 {
+            for rate in kept { _ = silence.packet(coding(rate), 0) }
+            #expect(silence.packet(coding(300), 0) == nil, "while all are played, none is forgotten")
             silence.grow()
         }
-        #expect(silence.packet(coding(200), 0) != nil && silence.packet(coding(6), 0) != nil)
-        #expect(
-            (6..<6 + SilencePackets.mostCodings).count { silence.packet(coding($0), 0) != nil }
-                == SilencePackets.mostCodings - 1)
+        #expect(kept.allSatisfy { silence.packet(coding($0), 0) != nil })
+
+        for _ in 0..<200 {
+            _ = silence.packet(coding(300), 0)
+            silence.grow()
+        }
+        #expect(silence.packet(coding(300), 0) != nil && kept.count { silence.packet(coding($0), 0) != nil } == 63)
+    }
+
+    @Test("what was asked for once, and by nobody since, keeps no room waiting for its loop")
+    func abandoned() {
+        let silence = SilencePackets()
+        for rate in 6..<206 { #expect(silence.packet(coding(rate), 0) == nil) }
+        // The one that was begun, a second in which the others are forgotten, and one of its own.
+        for _ in 0..<(134 + 134) {
+            #expect(silence.packet(coding(300), 0) == nil)
+            silence.grow()
+        }
+        #expect(silence.packet(coding(300), 0) != nil && silence.packet(coding(7), 0) == nil)
     }
 }

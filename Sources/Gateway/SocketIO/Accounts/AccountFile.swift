@@ -1,3 +1,4 @@
+import Basics
 import FoundationEssentials
 import Glibc
 
@@ -60,14 +61,11 @@ struct AccountFile: Sendable {
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.sortedKeys]
         guard let data = try? encoder.encode(book) else { throw Fault(message: "the accounts cannot be encoded") }
-        let temporary = path + ".new"
-        unlink(temporary)
-        try write(data, to: temporary, O_EXCL)
-        guard rename(temporary, path) == 0 else {
-            let failure = errno
-            unlink(temporary)
-            errno = failure
-            throw fault(path)
+        makeFolder()
+        do throws(WholeFile.Fault) {
+            try WholeFile.replace(path, with: data, mode: 0o600)
+        } catch {
+            throw fault(path, "\(error)")
         }
         unlink(journal)
     }
@@ -83,15 +81,18 @@ struct AccountFile: Sendable {
             data += line
             data.append(UInt8(ascii: "\n"))
         }
-        return try write(data, to: journal, O_APPEND)
+        return try append(data)
     }
 
-    /// Returns the file's size. What was written in part is taken back.
-    @discardableResult
-    private func write(_ data: Data, to path: String, _ flag: Int32) throws(Fault) -> Int {
+    private func makeFolder() {
         try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flag, 0o600)
-        guard file >= 0 else { throw fault(path) }
+    }
+
+    /// Returns the journal's size. What was written in part is taken back.
+    private func append(_ data: Data) throws(Fault) -> Int {
+        makeFolder()
+        let file = open(journal, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_APPEND, 0o600)
+        guard file >= 0 else { throw fault(journal, String(cString: strerror(errno))) }
         defer { close(file) }
         let before = lseek(file, 0, SEEK_END)
         let isWritten = data.withUnsafeBytes { bytes in
@@ -105,13 +106,12 @@ struct AccountFile: Sendable {
             return fsync(file) == 0
         }
         if isWritten { return Int(before) + data.count }
-        let error = errno
+        let reason = String(cString: strerror(errno))
         ftruncate(file, before)
-        errno = error
-        throw fault(path)
+        throw fault(journal, reason)
     }
 
-    private func fault(_ path: String) -> Fault {
-        Fault(message: "\(path) cannot be written: \(String(cString: strerror(errno))) (doors.directory)")
+    private func fault(_ path: String, _ reason: String) -> Fault {
+        Fault(message: "\(path) cannot be written: \(reason) (doors.directory)")
     }
 }

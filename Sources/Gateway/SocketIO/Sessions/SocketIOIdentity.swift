@@ -1,3 +1,4 @@
+import Basics
 import Cryptography
 
 /// Who a client is.
@@ -44,9 +45,7 @@ struct SocketIOIdentity: Sendable, Equatable {
     var marked: String { "\(own)_\(Self.digest(account, letters: 8))_" }
 
     private static func digest(_ text: String, letters: Int) -> String {
-        let alphabet = Array("0123456789abcdef".utf8)
-        let bytes = HashFunction.sha256.digest(Array(text.utf8)).prefix(letters / 2)
-        return String(decoding: bytes.flatMap { [alphabet[Int($0 >> 4)], alphabet[Int($0 & 15)]] }, as: UTF8.self)
+        Hexadecimal.encode(HashFunction.sha256.digest(Array(text.utf8)).prefix(letters / 2))
     }
 
     func covers(room: String) -> Bool { rooms == nil || rooms == "*" || rooms == room }

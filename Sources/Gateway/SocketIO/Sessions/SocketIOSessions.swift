@@ -63,7 +63,7 @@ final class SocketIOSessions: Sendable {
             var displaced: SocketIOClient?
             switch state.places.claim(id, from: address, at: now) {
             case .taken: break
-            case .displaced(let other): displaced = state.clients[other]
+            case .displaced(let other, _): displaced = state.clients[other]
             case .refused: return nil
             }
             let client = SocketIOClient(

@@ -1,0 +1,14 @@
+import HTTPTypes
+import Testing
+
+@testable import Gateway
+
+@Suite struct GuestLinkRouteTests {
+    @Test func `a link is revoked once, and is not there any more then`() async throws {
+        let host = await Host()
+        #expect(try await host.ask(.delete, "/api/rooms/r/links/here").status == 204)
+        #expect(host.service.asked == ["revoke here in r for an administrator"])
+        let answer = try await host.ask(.delete, "/api/rooms/r/links/gone")
+        #expect(answer.status == 404 && answer.code == "not_found")
+    }
+}
