@@ -17,6 +17,8 @@ struct CallSession {
         case open(attachment: Int, Ticket?)
         /// Makes a leg, and sends its offer and the participant's state.
         case offer(attachment: Int, leg: Int)
+        /// Sends the participant's state alone, which the server may have missed while there was no signalling.
+        case tellState(attachment: Int)
         case ping(attachment: Int)
         /// Sends `leave` and closes.
         case leave(attachment: Int)
@@ -129,7 +131,9 @@ struct CallSession {
         let isFirst = !hasBeenIn
         hasBeenIn = true
         if !isFirst { refusals = 0 }
-        if isSameSeat, !isFresh, !mustOffer, current.leg != nil { return [.note("resumed")] }
+        if isSameSeat, !isFresh, !mustOffer, current.leg != nil {
+            return [.note("resumed"), .tellState(attachment: number)]
+        }
         let closing = current.leg.map { [Action.close(leg: $0)] } ?? []
         return closing + (isFirst ? [] : [.note("joined again")]) + offer()
     }

@@ -191,6 +191,7 @@ final class Participant {
             switch action {
             case .open(let attachment, let ticket): open(attachment, ticket)
             case .offer(let attachment, let leg): try await offer(attachment, leg, saver)
+            case .tellState(let attachment): await tellState(attachment, fleet.sent(at: MonotonicClock.now()))
             case .ping(let attachment): await send(attachment, ["type": "ping"])
             case .leave(let attachment): close(attachment, leaving: true)
             case .drop(let attachment): close(attachment, leaving: false)

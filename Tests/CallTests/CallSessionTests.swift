@@ -46,7 +46,10 @@ struct CallSessionTests {
         #expect(call.wait(.milliseconds(100)).isEmpty)
         // Half of 300 ms.
         #expect(call.wait(.milliseconds(50)) == [.open(attachment: 1, call.seat)])
-        #expect(call.session.joined(1, call.seat, isFresh: false, at: call.now) == [.note("resumed")])
+        #expect(
+            call.session.joined(1, call.seat, isFresh: false, at: call.now)
+                == [.note("resumed"), .tellState(attachment: 1)],
+            "its camera may have stopped or begun meanwhile")
     }
 
     @Test("a server that knows only the ticket gets an offer with new media")
