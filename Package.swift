@@ -111,30 +111,126 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
+        // HTTP and WebSocket, with the limits of connections, requests and messages. It knows no room, token, app or
+        // cluster.
         .target(
-            name: "Gateway",
+            name: "WebServer",
             dependencies: [
-                "Basics", "Threads", "Cryptography", "Peer", "RoomMedia", "Recording", "Streaming", "Conference",
-                "Cluster", "WebFiles", "CYAML",
+                "Basics", "Threads",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // The settings: keys, rules, loading, faults.
+        .target(
+            name: "Settings",
+            dependencies: [
+                "Basics", "RoomMedia", "Recording", "Streaming", "Conference", "Cluster", "WebServer", "CYAML",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        // Who may come in: tokens, secrets, limits of joins, and what endpoints ask of the conference.
+        .target(
+            name: "Admission",
+            dependencies: [
+                "Basics", "Threads", "Cryptography", "RoomMedia", "Recording", "Streaming", "Conference", "Cluster",
+                "WebServer", "Settings",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // Requests of the server itself: webhooks, and traces of joins.
+        .target(
+            name: "Outbound",
+            dependencies: [
+                "Basics", "Threads", "Cryptography", "Conference", "WebServer", "Settings", "Admission",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // Signalling of the own clients, WHIP and WHEP, HLS.
+        .target(
+            name: "Signalling",
+            dependencies: [
+                "Cryptography", "Basics", "Threads", "Peer", "RoomMedia", "Streaming", "Conference", "WebServer",
+                "Settings",
+                "Admission",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // The endpoints of other systems' clients, a folder each.
+        .target(
+            name: "AppEndpoints",
+            dependencies: [
+                "Basics", "Threads", "Cryptography", "Conference", "WebServer",
+                "Settings", "Admission",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // The API of operators and programs, events, metrics, and the pages.
+        .target(
+            name: "Management",
+            dependencies: [
+                "Basics", "Threads", "RoomMedia", "Recording", "Streaming", "Conference", "Cluster",
+                "WebServer", "Admission", "WebFiles",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ], swiftSettings: strict),
+        // What a node of a cluster does for rooms of others: it finds their owners, and passes on requests and sockets.
+        .target(
+            name: "ClusterGateway",
+            dependencies: [
+                "Cryptography", "Basics", "Threads", "Conference", "Cluster", "WebServer", "Settings", "Admission",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        // What a start shows on the terminal: addresses, and a QR code for phones.
+        .target(
+            name: "Terminal",
+            dependencies: ["Basics", "WebServer", .product(name: "NIOCore", package: "swift-nio")],
+            swiftSettings: strict),
+        // Composition only: reads the settings, makes the parts, starts and stops them.
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "Basics", "Threads", "Cryptography", "RoomMedia", "Conference", "Cluster", "WebServer", "Settings",
+                "Admission", "Outbound", "Signalling", "AppEndpoints", "Management", "ClusterGateway", "Terminal",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            exclude: ["Web"],
-            swiftSettings: strict),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ], swiftSettings: strict),
         .target(
             name: "Call",
             dependencies: [
@@ -148,7 +244,7 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Gateway", "Call", "CSettings",
+                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Settings", "Gateway", "Call", "CSettings",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -204,7 +300,8 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "TestSupport", "Basics", "Threads", "Cryptography", "Peer", "Codecs", "RoomMedia", "Recording",
-                "Streaming", "Conference", "Cluster", "Gateway", "WebFiles",
+                "Streaming", "Conference", "Cluster", "WebServer", "Settings", "Admission", "Outbound", "Signalling",
+                "AppEndpoints", "Management", "ClusterGateway", "Terminal", "Gateway", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -257,7 +354,9 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "Fuzzing", "Basics", "Sockets", "Peer", "Simulation", "Codecs", "Mixing", "Conference", "Cluster",
-                "Gateway", .product(name: "NIOCore", package: "swift-nio"),
+                "WebServer", "Settings", "Admission", "Management", "Signalling", "AppEndpoints", "ClusterGateway",
+                "Gateway",
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What all targets depend on.
 SHARED = ("Package.swift", "Package.resolved")
 # What a plugin makes a target's sources of.
-BUNDLED = {"WebFiles": ("Sources/Gateway/Web", "Sources/PageBundle", "scripts/bundle_page.py")}
+BUNDLED = {"WebFiles": ("Sources/Web", "Sources/PageBundle", "scripts/bundle_page.py")}
 
 
 @cache

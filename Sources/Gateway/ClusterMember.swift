@@ -1,5 +1,7 @@
+import Admission
 import Basics
 import Cluster
+import ClusterGateway
 import Conference
 import FoundationEssentials
 import Hummingbird
@@ -9,6 +11,8 @@ import Logging
 import NIOCore
 import NIOSSL
 import ServiceLifecycle
+import Settings
+import WebServer
 
 /// This server as a member of its cluster: the node, the bridge to the rooms, the front, and the internal listener.
 final class ClusterMember: Sendable {
@@ -82,14 +86,10 @@ final class ClusterMember: Sendable {
         // Nodes count in all only: each carries the connections of many clients.
         let connections = ConnectionGate(
             connections: budget.nodeConnections, perAddress: budget.nodeConnections, isFair: false)
-        let door = endpoints.rawTCP
-        let serveRawTCP: @Sendable (NodeBytes) async -> Void = { [front] client in
-            if let door { await client.serve(by: door, front) }
-        }
         let builder = HTTPServerBuilder { [tls] responder -> any ServerChildChannel in
-            let channel = GatewayChannel(
+            let channel = WebChannel(
                 responder: responder, endpoints: channelEndpoints, rules: rules, gate: connections, limits: limits,
-                isTLS: tls != nil, largeBodies: largeBodies, table: table, nodes: gate, rawTCP: serveRawTCP)
+                isTLS: tls != nil, largeBodies: largeBodies, table: table, servers: gate)
             if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }
             return channel
         }
@@ -129,19 +129,18 @@ final class ClusterMember: Sendable {
 
 extension ClusterBridge: RoomKeeper {}
 
-/// What is here, for the cluster: the rooms, and the Socket.IO family.
+/// What is here, for the cluster: the rooms, and what there is one of among all nodes.
 private struct NodeHost: ClusterHost {
     let bridge: ClusterBridge
     let front: Guarded<ClusterFront?>
 
     var rooms: [String] {
-        let servesSocketIO = front.withLock { $0 }?.servesSocketIO ?? false
-        return bridge.rooms + (servesSocketIO ? [Placement.socketIORoom] : [])
+        bridge.rooms + (front.withLock { $0 }?.singletonsHere ?? [])
     }
     var load: NodeLoad { bridge.load }
     func lose(_ rooms: [String]) {
-        if rooms.contains(Placement.socketIORoom) { front.withLock { $0 }?.loseSocketIO() }
-        bridge.lose(rooms.filter { $0 != Placement.socketIORoom })
+        for name in rooms where ClusterFront.isSingleton(name) { front.withLock { $0 }?.lose(singleton: name) }
+        bridge.lose(rooms.filter { !ClusterFront.isSingleton($0) })
     }
     func nodeIsGone(_ node: NodeRecord) { bridge.nodeIsGone(node) }
     func useLayout(_ name: String, _ json: [UInt8]?) { bridge.useLayout(name, json) }

@@ -1,10 +1,18 @@
+import Admission
+import AppEndpoints
 import Basics
 import Cluster
+import ClusterGateway
 import Conference
 import FoundationEssentials
 import Hummingbird
 import Logging
+import Management
+import Outbound
+import Settings
+import Signalling
 import Threads
+import WebServer
 
 /// All endpoints, connected to one conference.
 struct Endpoints: Sendable {
@@ -12,13 +20,13 @@ struct Endpoints: Sendable {
     let gate: ConnectionGate
     let limits: RequestLimits
     let largeBodies = LargeBodies()
-    let responder: GatewayResponder
+    let responder: WebResponder
     let signalling: SignallingEndpoint
     let whip: WHIPEndpoint
     /// Those of the public listener.
     let webSocketEndpoints: [WebSocketEndpoint]
     /// The same as they serve clients of rooms that are here.
-    private let ownEndpoints: [WebSocketEndpoint]
+    private let sockets: [RoomSocket]
     /// nil: there is no cluster.
     let cluster: ClusterFront?
     /// The endpoints of other families of clients.
@@ -47,9 +55,11 @@ struct Endpoints: Sendable {
         let iceServers = ICEServers(configuration: configuration.ice)
         let limiter = JoinLimiter(
             joinsPerSecond: configuration.limits.joinsPerSecondPerAddress, at: MonotonicClock.now())
-        limits = RequestLimits(configuration.limits, at: MonotonicClock.now())
+        limits = RequestLimits(
+            requestsPerSecond: configuration.limits.requestsPerSecondPerAddress, at: MonotonicClock.now())
         let links = RecordingLinks(adminToken: auth.adminToken, secret: auth.secret, other: linkKey)
-        let statistics = GatewayMetrics(logger)
+        let statistics = JoinCounts(logger)
+        let requestCounts = RequestCounts()
         let budget = budget ?? DescriptorBudget(descriptors: .max, configuration.limits)
         gate = ConnectionGate(
             connections: budget.connections, perAddress: budget.connectionsPerAddress,
@@ -69,7 +79,7 @@ struct Endpoints: Sendable {
                 joins: joins, iceServers: iceServers, statistics: statistics, configuration: configuration,
                 cluster: cluster, logger: logger))
 
-        var table = RouteTable()
+        var table = RouteTable(normalize: Names.composed)
         table.addPages(assets, frames: FramePolicy(configuration.http.frameAncestors))
         let eventReaders = EventReaders.places()
         let access = AccessPolicy(
@@ -85,7 +95,8 @@ struct Endpoints: Sendable {
             conference, policy: access, clusterFault: clusterFault, isEmptying: { drain?.isDraining ?? false }
         ) { [gate, whip, largeBodies, joins] in
             let common =
-                statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples + whip.samples
+                requestCounts.samples + statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples
+                + whip.samples
                 + joins.samples
             return ofProcess.samples + common + hls.places.samples + families.flatMap(\.samples)
                 + (webhooks?.samples ?? [])
@@ -108,7 +119,7 @@ struct Endpoints: Sendable {
             })
         table.addAvatars(conference, policy: access)
         table.addCluster(outlook)
-        table.addWebhooks(webhooks)
+        table.addWebhooks(webhooks.map { Deliveries(webhooks: $0) })
         table.addEvents(conference, readers: eventReaders, policy: access)
         table.addNode(drain, settings: configuration.cluster.drain)
         table.addSignalling()
@@ -121,19 +132,25 @@ struct Endpoints: Sendable {
         let (inside, outside) = (
             SignallingBudget.tooLargeInside(configuration.limits), SignallingBudget.tooLargeOutside
         )
-        let native = WebSocketEndpoint(
-            pattern: .path("/signal"), maxMessageBytes: configuration.limits.messageBytes,
-            oversized: { String(buffer: ServerMessage.error($0 ? inside : outside, fatal: true).bytes) },
+        let native = RoomSocket(
+            WebSocketEndpoint(
+                pattern: .path("/signal"), maxMessageBytes: configuration.limits.messageBytes,
+                oversized: { String(buffer: ServerMessage.error($0 ? inside : outside, fatal: true).bytes) },
+                serve: { await signalling.serve($0) }),
             placement: .byMessage(.creates) { ClientMessage.room(joinedBy: $0) },
-            entry: { door, _, message, room throws(Refusal) in try door.check(message, for: room) },
-            refusal: { ServerMessage.error($0, fatal: false).bytes },
-            serve: { await signalling.serve($0) })
-        let others = families.flatMap(\.webSocketEndpoints)
+            entry: { door, _, message, room throws(Refusal) in
+                guard let join = ClientMessage.join(in: message) else { return }
+                try door.check(room, token: join.token, secret: join.resume?.secret)
+            },
+            refusal: { ServerMessage.error($0, fatal: false).bytes })
+        let others = families.flatMap(\.sockets)
         // A path of its own comes before a room's.
-        ownEndpoints = [native] + others.filter { $0.pattern != .room } + others.filter { $0.pattern == .room }
-        webSocketEndpoints = ownEndpoints.map { own in
-            guard let cluster else { return own }
-            var front = own
+        sockets =
+            [native] + others.filter { !$0.endpoint.pattern.isOfNames }
+            + others.filter { $0.endpoint.pattern.isOfNames }
+        webSocketEndpoints = sockets.map { own in
+            guard let cluster else { return own.endpoint }
+            var front = own.endpoint
             front.serve = { await SocketRelay($0, own, cluster).run() }
             return front
         }
@@ -142,12 +159,12 @@ struct Endpoints: Sendable {
             $0 = FrontDoor(authorizer: authorizer, tickets: ClusterTickets(secret: configuration.cluster.secret))
         }
         self.families = families
-        responder = GatewayResponder(
+        responder = WebResponder(
             table: table, rules: rules,
             access: access, limits: limits,
             largeBodies: largeBodies,
-            statistics: statistics, usesTLS: usesTLS, notices: Notices(logger), webSockets: ownEndpoints,
-            forward: cluster.map { Endpoints.forward(by: $0) })
+            counts: requestCounts, usesTLS: usesTLS, notices: Notices(logger), webSockets: sockets.map(\.endpoint),
+            router: cluster)
     }
 
     /// The endpoints that `doors` turns on.
@@ -162,26 +179,15 @@ struct Endpoints: Sendable {
         return families.compactMap { $0 }
     }
 
-    private static func forward(by front: ClusterFront) -> GatewayResponder.Forward {
-        { route, asked, serve in
-            try front.checkLoop(asked)
-            // The own endpoint refuses in the words of its family, and counts it.
-            if route.access == .endpoint, !front.door.withLock({ $0 }).admits(route.placement, asked) {
-                return try await serve(asked)
-            }
-            return try await RouteProxy(front: front, route: route, asked: asked, serve: serve).response()
-        }
-    }
-
     /// Those of the internal listener.
     var nodeEndpoints: [WebSocketEndpoint] {
         guard let cluster else { return [] }
-        let all = ownEndpoints.map { own in
-            var owned = own
-            owned.serve = { await OwnedSocket(front: cluster, endpoint: own).serve($0) }
+        let all = sockets.map { own in
+            var owned = own.endpoint
+            owned.serve = { await OwnedSocket(front: cluster, socket: own).serve($0) }
             return owned
         }
-        return rawTCP == nil ? all : [NodeBytes.endpoint] + all
+        return rawTCP.map { [NodeBytes.listener($0, cluster)] + all } ?? all
     }
 
     /// The endpoint of `doors.rawTCP`, which has a listening socket of its own.
@@ -192,4 +198,20 @@ struct Endpoints: Sendable {
         signalling.drain()
         for family in families { family.drain() }
     }
+}
+
+/// The webhooks, for their routes.
+private struct Deliveries: WebhookQueues {
+    let webhooks: Webhooks
+
+    var reports: [WebhookReport] {
+        webhooks.reports.map {
+            WebhookReport(
+                number: $0.number, host: $0.host, queued: $0.figures.queued,
+                oldest: $0.figures.oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) },
+                failure: $0.figures.failure, isOff: $0.figures.isOff)
+        }
+    }
+
+    func retry(_ number: Int) -> Bool { webhooks.retry(number) }
 }

@@ -1,5 +1,8 @@
+import Admission
+import AppEndpoints
 import Basics
 import Cluster
+import ClusterGateway
 import Conference
 import FoundationEssentials
 import Glibc
@@ -8,9 +11,13 @@ import HummingbirdCore
 import HummingbirdTLS
 package import Logging
 import NIOCore
+import Outbound
 import ServiceLifecycle
+package import Settings
+import Terminal
 import Threads
 import UnixSignals
+import WebServer
 
 /// The server with all its endpoints, from its start to its end.
 package struct Gateway: Sendable {
@@ -132,7 +139,7 @@ package struct Gateway: Sendable {
         do {
             var relay: RawTCPServer.Relay?
             if let front = endpoints.cluster {
-                let served = RawTCPRelay(endpoint: endpoint, front: front)
+                let served = ByteRelay(endpoint: endpoint, front: front)
                 relay = { await served.serve($0) }
             }
             return [try await RawTCPServer(endpoint, listen: listen, gate: endpoints.gate, relay: relay)]
@@ -165,7 +172,7 @@ package struct Gateway: Sendable {
     }
 
     private func application(_ endpoints: Endpoints, tls: TLSConfiguration?, budget: DescriptorBudget) -> Application<
-        GatewayResponder
+        WebResponder
     > {
         let channelEndpoints = endpoints.webSocketEndpoints
         let (rules, gate, limits) = (endpoints.rules, endpoints.gate, endpoints.limits)
@@ -173,7 +180,7 @@ package struct Gateway: Sendable {
         let (largeBodies, table) = (endpoints.largeBodies, endpoints.responder.table)
         let listen = configuration.http.listen
         let builder = HTTPServerBuilder { responder -> any ServerChildChannel in
-            let channel = GatewayChannel(
+            let channel = WebChannel(
                 responder: responder, endpoints: channelEndpoints, rules: rules, gate: gate, limits: limits,
                 isTLS: tls != nil, largeBodies: largeBodies, table: table)
             if let tls { return try TLSChannel(channel, tlsConfiguration: tls) }

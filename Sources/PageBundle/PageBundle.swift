@@ -6,7 +6,7 @@ import PackagePlugin
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let package = context.package.directoryURL
         let script = package.appending(path: "scripts/bundle_page.py")
-        let sources = package.appending(path: "Sources/Gateway/Web")
+        let sources = package.appending(path: "Sources/Web")
         let files = try FileManager.default.contentsOfDirectory(
             at: sources, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
         let output = context.pluginWorkDirectoryURL.appending(path: "WebFile+All.swift")

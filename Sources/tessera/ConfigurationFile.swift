@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Gateway
+import Settings
 
 extension ConfigurationLoader.File {
     /// Reads the file of `--config`; nil without one.

@@ -3,6 +3,7 @@ import Codecs
 import FoundationEssentials
 import Gateway
 import Mixing
+import Settings
 
 struct LayoutPreviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Gateway
 import Glibc
 import Logging
+import Settings
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { BreakoutState, clock } from '../../Sources/Gateway/Web/breakout-state.js';
+import { BreakoutState, clock } from '../../Sources/Web/breakout-state.js';
 
 const group = (id, more = {}) => ({ id, name: `Group ${id}`, people: 0, listeners: [], ...more });
 const message = (state, more = {}) => ({ type: 'breakout', state, mayChoose: false, mayMove: false, own: 0, groups: [group(1), group(2)], speakers: [], ...more });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calendarFile, nextHour } from '../../Sources/Gateway/Web/calendar.js';
+import { calendarFile, nextHour } from '../../Sources/Web/calendar.js';
 
 const CALL = {
   title: 'Call in the room board', text: 'Join: https://meet.example/r/board\nPIN: 4711', link: 'https://meet.example/r/board',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { CallSession } from '../../Sources/Gateway/Web/call-session.js';
+import { CallSession } from '../../Sources/Web/call-session.js';
 
 /// A session, what it asked for, and the timers that run.
 class Simulation {

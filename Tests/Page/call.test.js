@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { connections, devices, pass, sockets } from './support/browser.js';
-import { followPlace } from '../../Sources/Gateway/Web/place.js';
+import { followPlace } from '../../Sources/Web/place.js';
 
-const { Call, Sending } = await import('../../Sources/Gateway/Web/tessera.js');
+const { Call, Sending } = await import('../../Sources/Web/tessera.js');
 const OFF = { audio: 'off', video: 'off' }, ON = { audio: 'on', video: 'on' };
 
 function joined(fields = {}, id = 'p1') {

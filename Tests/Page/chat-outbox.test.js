@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ChatOutbox, MOST_BYTES } from '../../Sources/Gateway/Web/chat-outbox.js';
+import { ChatOutbox, MOST_BYTES } from '../../Sources/Web/chat-outbox.js';
 
 test('the length is that of the bytes: three thousand Chinese characters are too long, and stay in the field', () => {
   const outbox = new ChatOutbox(), long = '語'.repeat(3000);

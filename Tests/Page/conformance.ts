@@ -1,7 +1,7 @@
 // What `tessera.d.ts` declares is what the module has.
 
-import * as module from '../../Sources/Gateway/Web/tessera.js';
-import type * as Declared from '../../Sources/Gateway/Web/module.js';
+import * as module from '../../Sources/Web/tessera.js';
+import type * as Declared from '../../Sources/Web/module.js';
 
 /// The two classes are for this server's own page.
 type Public = Omit<typeof module, 'Call' | 'Sending'>;

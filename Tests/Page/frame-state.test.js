@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
-import { FrameState, permits } from '../../Sources/Gateway/Web/frame-state.js';
+import { FrameState, permits } from '../../Sources/Web/frame-state.js';
 
 const OWN = 'https://meet.example', PORTAL = 'https://portal.example';
 const policy = list => `default-src 'self'; img-src 'self' data:; frame-ancestors ${list}`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HostKeys } from '../../Sources/Gateway/Web/host-keys.js';
+import { HostKeys } from '../../Sources/Web/host-keys.js';
 
 function store(text = null) {
   return { text, getItem() { return this.text; }, setItem(name, value) { this.text = value; } };

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 import { devices, pass, sockets } from './support/browser.js';
 
-const { join } = await import('../../Sources/Gateway/Web/tessera.js');
+const { join } = await import('../../Sources/Web/tessera.js');
 Object.defineProperty(globalThis, 'location', { value: { origin: 'https://portal.example' }, configurable: true });
 
 /// How a join ends: the error, or null.

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { choose } from '../../Sources/Gateway/Web/languages.js';
+import { choose } from '../../Sources/Web/languages.js';
 
 const KNOWN = ['en', 'de'];
 const clock = region => new Date(2026, 0, 1, 23, 13).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });

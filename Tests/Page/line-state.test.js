@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { LineState } from '../../Sources/Gateway/Web/line-state.js';
+import { LineState } from '../../Sources/Web/line-state.js';
 
 const FULL = { mode: 'full', rung: 720, reason: '', reasonCode: '', estimate: 2_300_000 };
 const REDUCED = { ...FULL, mode: 'reduced', rung: 360 };

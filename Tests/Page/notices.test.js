@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { MOST, MOST_SHOWN, Notices } from '../../Sources/Gateway/Web/notices.js';
+import { MOST, MOST_SHOWN, Notices } from '../../Sources/Web/notices.js';
 
-/** @type {import('../../Sources/Gateway/Web/notices.js').Kind[]} */
+/** @type {import('../../Sources/Web/notices.js').Kind[]} */
 const KINDS = ['asked', 'waiting', 'connection', 'recording', 'problem', 'told', 'presents', 'layout', 'hands', 'chat', 'joined', 'left'];
 const keys = notices => notices.shown.map(({ key }) => key);
 const act = () => {};

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { People } from '../../Sources/Gateway/Web/people.js';
+import { People } from '../../Sources/Web/people.js';
 
 test('raised hands come first, in the order in which they were raised', () => {
   const people = new People();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { PictureChoice } from '../../Sources/Gateway/Web/picture-choice.js';
+import { PictureChoice } from '../../Sources/Web/picture-choice.js';
 
 const HERE = {}, THERE = {};
 const OTHERS = { view: 'main', layout: 'grid', scope: 'room', pin: [] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { qrCode, qrPath } from '../../Sources/Gateway/Web/qr.js';
+import { qrCode, qrPath } from '../../Sources/Web/qr.js';
 
 const rowsOf = text => /** @type {boolean[][]} */ (qrCode(text));
 const drawn = rows => rows.map(row => row.map(isDark => (isDark ? '#' : '.')).join(''));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { byDay, MOST, RecordingKeys } from '../../Sources/Gateway/Web/recording-keys.js';
+import { byDay, MOST, RecordingKeys } from '../../Sources/Web/recording-keys.js';
 
 const DAY = 86_400_000;
 

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { SendingState } from '../../Sources/Gateway/Web/sending-state.js';
+import { SendingState } from '../../Sources/Web/sending-state.js';
 
-/** @typedef {import('../../Sources/Gateway/Web/sending-state.js').Kind} Kind */
+/** @typedef {import('../../Sources/Web/sending-state.js').Kind} Kind */
 /** @type {Kind[]} */
 const KINDS = ['audio', 'video'];
 const OFF = { audio: false, video: false }, BOTH = { audio: true, video: true };

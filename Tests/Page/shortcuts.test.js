@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { actionOf } from '../../Sources/Gateway/Web/shortcuts.js';
+import { actionOf } from '../../Sources/Web/shortcuts.js';
 
 const press = (key, code, held = {}) => actionOf({ key, code, ...held });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { retryDelay, SignallingState } from '../../Sources/Gateway/Web/signalling-state.js';
+import { retryDelay, SignallingState } from '../../Sources/Web/signalling-state.js';
 
 const TICKET = { id: 'p1', secret: 's1' };
 const JOINED = { type: 'joined', you: { id: 'p1', resume: TICKET } };

@@ -10,7 +10,7 @@ from pathlib import Path
 from support.browser import Chromium
 from support.server import ROOT
 
-WEB = ROOT / "Sources" / "Gateway" / "Web"
+WEB = ROOT / "Sources" / "Web"
 
 # A probe in the page: it records the page's sockets and their messages, and replaces the shared screen by a canvas.
 PROBE = """

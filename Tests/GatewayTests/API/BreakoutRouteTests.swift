@@ -3,7 +3,10 @@ import Conference
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct BreakoutRouteTests {
     private let path = "/api/rooms/r/breakout"

@@ -2,9 +2,12 @@ import Basics
 import Foundation
 import Streaming
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
 @testable import RoomMedia
+@testable import Settings
+@testable import WebServer
 
 /// A fake conference: records its calls, and has one room `r` with one participant `p1`.
 final class FakeConference: ConferenceService {

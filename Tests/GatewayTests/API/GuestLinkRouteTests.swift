@@ -1,7 +1,10 @@
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct GuestLinkRouteTests {
     @Test func `a link is revoked once, and is not there any more then`() async throws {

@@ -7,7 +7,11 @@ import Peer
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 @Suite struct HTTPTests {
     @Test(arguments: [

@@ -6,7 +6,12 @@ import NIOCore
 import NIOEmbedded
 import WebFiles
 
+@testable import Admission
 @testable import Gateway
+@testable import Management
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 /// An answer, read to its end.
 struct Answer {
@@ -79,7 +84,7 @@ struct Host {
         let channel = EmbeddedChannel()
         channel.remoteAddress = try NIOCore.SocketAddress(ipAddress: address, port: 1000)
         channel.localAddress = try NIOCore.SocketAddress(ipAddress: local, port: 8080)
-        let context = GatewayContext(
+        let context = WebContext(
             source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
         let response = try await endpoints.responder.respond(to: request, context: context)
         let box = Collector.Box()

@@ -2,7 +2,10 @@ import Conference
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct InputRouteTests {
     private let path = "/api/rooms/r/inputs"

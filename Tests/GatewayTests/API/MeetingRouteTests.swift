@@ -5,8 +5,11 @@ import Recording
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct MeetingRouteTests {
     private static let seat: HTTPFields = [.authorization: "Bearer p2.s"]

@@ -1,7 +1,10 @@
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// What the description of the API says of answers that programs have met otherwise.
 @Suite struct OpenAPITests {

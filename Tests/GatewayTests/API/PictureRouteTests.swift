@@ -5,7 +5,10 @@ import HTTPTypes
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct PictureRouteTests {
     private static let seat: HTTPFields = [.authorization: "Bearer p2.s"]

@@ -4,7 +4,10 @@ import HTTPTypes
 import Testing
 import Threads
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Rooms with a PIN or a waiting room: what outsiders read, and PINs that are tried.
 @Suite struct PrivateRoomTests {

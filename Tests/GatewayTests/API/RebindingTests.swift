@@ -2,7 +2,10 @@ import Basics
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// A page whose name resolves to this server (DNS rebinding), and pages of other sites.
 @Suite struct RebindingTests {

@@ -4,7 +4,10 @@ import Logging
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct RecordingLinkTests {
     private let admin: HTTPFields = [.authorization: "Bearer the administrator"]

@@ -1,8 +1,11 @@
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct StreamRouteTests {
     private static let path = "/api/rooms/r/streams"

@@ -6,7 +6,11 @@ import Logging
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 /// Compares the server with the page: each cell of the page's tables is tried.
 @Suite struct WhoCanDoWhatTests {

@@ -4,7 +4,11 @@ import TestSupport
 import Testing
 import Threads
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Who finds a client by its id, in simulated time.
 @Suite struct AppRTCClientsTests {

@@ -1,7 +1,11 @@
 import NIOCore
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct AppRTCMessageTests {
     private func read(_ text: String) throws(Refusal) -> AppRTCMessage {

@@ -4,7 +4,11 @@ import HTTPTypes
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// AppRTC's clients at a room where a moderator has to let them in.
 @Suite struct AppRTCWaitTests {

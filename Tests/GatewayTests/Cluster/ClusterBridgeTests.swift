@@ -6,8 +6,12 @@ import RoomMedia
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import ClusterGateway
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The bridge between a whole conference, without peers, and a store in memory.
 @Suite("The bridge of rooms and cluster")

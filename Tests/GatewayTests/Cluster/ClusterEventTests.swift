@@ -6,8 +6,11 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The events of two nodes as one stream.
 @Suite struct ClusterEventTests {

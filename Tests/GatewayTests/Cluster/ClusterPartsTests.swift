@@ -1,7 +1,13 @@
 import NIOCore
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 @Suite struct ClusterPartsTests {
     @Test func `a cursor keeps the last event of every node`() {

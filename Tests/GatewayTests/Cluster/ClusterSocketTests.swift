@@ -5,7 +5,12 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// WebSockets between two nodes, over loopback.
 @Suite struct ClusterSocketTests {
@@ -232,7 +237,7 @@ import Testing
         #expect(a.front.metrics.value(.webSocket, .done) == 2)
         store.change { $0.next = "b" }
         let sockets = try await socket(a, "/socket.io/?EIO=3&transport=websocket")
-        #expect(await eventually { b.front.servesSocketIO })
+        #expect(await eventually { b.front.singletonsHere == ["~socketIO"] })
         for client in [demo, web, sockets] { client.end() }
         await a.stop()
         await b.stop()

@@ -1,8 +1,11 @@
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The seats' secrets of a cluster.
 @Suite("Tickets of a cluster")

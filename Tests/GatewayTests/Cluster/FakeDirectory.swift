@@ -1,7 +1,11 @@
 import Basics
 import Cluster
 
+@testable import Admission
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The store of a fake cluster.
 final class FakeStore: Sendable {

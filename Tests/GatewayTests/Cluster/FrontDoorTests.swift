@@ -6,7 +6,11 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// What a front checks before it places a room.
 @Suite struct FrontDoorTests {

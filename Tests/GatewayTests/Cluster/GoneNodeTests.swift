@@ -6,7 +6,11 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Requests that wait for a node when it is gone, and nodes that one path does not reach.
 @Suite struct GoneNodeTests {

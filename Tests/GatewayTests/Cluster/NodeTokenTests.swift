@@ -1,7 +1,10 @@
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct NodeTokenTests {
     private static let secret = "the secret of the nodes, of 32 bytes"

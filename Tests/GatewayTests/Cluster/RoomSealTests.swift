@@ -1,7 +1,11 @@
 import Conference
 import Testing
 
+@testable import Admission
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct RoomSealTests {
     private let seal = RoomSeal(secret: TestNode.secret)

@@ -14,7 +14,13 @@ import ServiceLifecycle
 import Threads
 import WebFiles
 
+@testable import Admission
+@testable import AppEndpoints
+@testable import ClusterGateway
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import WebServer
 
 /// One node of a fake cluster: the endpoints on a fake conference, with both listeners on loopback.
 final class TestNode: Sendable {
@@ -101,7 +107,7 @@ final class TestNode: Sendable {
         let outerPort = try await start(endpoints.responder, logger, outside)
         ports.withLock { $0 = (outerPort, innerPort) }
         if let door = endpoints.rawTCP {
-            let relay = RawTCPRelay(endpoint: door, front: front)
+            let relay = ByteRelay(endpoint: door, front: front)
             let server = try await RawTCPServer(
                 door, listen: Endpoint(host: "127.0.0.1", port: 0),
                 gate: ConnectionGate(connections: 1000, perAddress: 1000), relay: { await relay.serve($0) })
@@ -114,21 +120,18 @@ final class TestNode: Sendable {
 
     private func channel(
         _ sockets: [WebSocketEndpoint], _ gate: NodeGate?
-    ) -> @Sendable (@escaping HTTPChannelHandler.Responder) -> GatewayChannel {
-        { [endpoints, front] responder in
-            GatewayChannel(
+    ) -> @Sendable (@escaping HTTPChannelHandler.Responder) -> WebChannel {
+        { [endpoints] responder in
+            WebChannel(
                 responder: responder, endpoints: sockets, rules: endpoints.rules,
                 gate: ConnectionGate(connections: 1000, perAddress: 1000), limits: endpoints.limits, isTLS: false,
-                largeBodies: endpoints.largeBodies, table: endpoints.responder.table, nodes: gate,
-                rawTCP: { client in
-                    if let door = endpoints.rawTCP { await client.serve(by: door, front) }
-                })
+                largeBodies: endpoints.largeBodies, table: endpoints.responder.table, servers: gate)
         }
     }
 
     private func start(
-        _ responder: some HTTPResponder<GatewayContext>, _ logger: Logger,
-        _ channel: @escaping @Sendable (@escaping HTTPChannelHandler.Responder) -> GatewayChannel
+        _ responder: some HTTPResponder<WebContext>, _ logger: Logger,
+        _ channel: @escaping @Sendable (@escaping HTTPChannelHandler.Responder) -> WebChannel
     ) async throws -> Int {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let application = Application(

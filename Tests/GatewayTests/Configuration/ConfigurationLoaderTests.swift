@@ -4,8 +4,12 @@ import RoomMedia
 import Streaming
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import WebServer
 
 @Suite struct ConfigurationLoaderTests {
     private func load(_ yaml: String, environment: [String: String] = [:], flags: [ConfigurationLoader.Flag] = [])

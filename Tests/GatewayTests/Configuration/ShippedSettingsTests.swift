@@ -1,7 +1,10 @@
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The file of settings in the Debian package.
 @Suite struct ShippedSettingsTests {

@@ -5,7 +5,10 @@ import NIOHTTP1
 import NIOTLS
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Accepts every write and completes none, like a socket whose reader has stopped.
 private final class Dam: ChannelOutboundHandler {

@@ -3,8 +3,12 @@ import Foundation
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import WebServer
 
 /// Streams of server-sent events, over routes without a socket.
 @Suite struct EventStreamTests {

@@ -7,7 +7,10 @@ import Streaming
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The routes of HLS with a stream of 14 seconds in room `r`.
 @Suite struct HLSRouteTests {

@@ -4,7 +4,10 @@ import NIOEmbedded
 import NIOHTTP1
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The published apps' own headers at their endpoints, and those of pages that want the same.
 @Suite struct AppOriginTests {

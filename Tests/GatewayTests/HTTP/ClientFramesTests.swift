@@ -1,6 +1,10 @@
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// What was recorded from the published apps is read as they mean it.
 @Suite struct ClientFramesTests {

@@ -1,6 +1,9 @@
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct ContentCodingTests {
     private static let all: [ContentCoding] = [.brotli, .gzip, .identity]

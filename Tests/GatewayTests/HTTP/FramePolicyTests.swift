@@ -1,7 +1,11 @@
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import WebServer
 
 @Suite struct FramePolicyTests {
     private func page(_ origins: [String]) async throws -> Answer {

@@ -1,7 +1,10 @@
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct MultipartBodyTests {
     private let type = "multipart/form-data; boundary=XyZ"

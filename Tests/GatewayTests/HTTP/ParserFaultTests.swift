@@ -3,7 +3,10 @@ import NIOEmbedded
 import NIOHTTP1
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// What is sent to a connection that is no HTTP.
 @Suite struct ParserFaultTests {

@@ -1,7 +1,10 @@
 import Basics
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct RequestSourceTests {
     private let proxies = ["127.0.0.1", "10.0.0.0/8"].compactMap { IPNetwork($0) }

@@ -3,7 +3,10 @@ import HTTPTypes
 import Testing
 import WebFiles
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebAssetsTests {
     private static let script = WebFile(

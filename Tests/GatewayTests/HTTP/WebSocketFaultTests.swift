@@ -4,7 +4,10 @@ import NIOEmbedded
 import NIOWebSocket
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebSocketFaultTests {
     private func channel(limit: Int = 100) throws -> EmbeddedChannel {

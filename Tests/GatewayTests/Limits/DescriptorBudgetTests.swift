@@ -1,7 +1,10 @@
 import Conference
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct DescriptorBudgetTests {
     @Test func `with enough descriptors the settings apply`() {

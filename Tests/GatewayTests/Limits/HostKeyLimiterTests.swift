@@ -2,7 +2,10 @@ import Basics
 import Conference
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// In simulated time.
 @Suite("Wrong host keys")

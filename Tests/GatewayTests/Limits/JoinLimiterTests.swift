@@ -3,7 +3,10 @@ import Conference
 import Testing
 import Threads
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct JoinLimiterTests {
     private func client(_ address: String, _ identity: String? = nil) -> JoinClient {

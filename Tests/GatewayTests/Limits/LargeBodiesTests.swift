@@ -2,7 +2,10 @@ import Basics
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct LargeBodiesTests {
     @Test func `strangers share their places, and leave those of who is inside alone`() {

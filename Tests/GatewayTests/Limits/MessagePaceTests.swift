@@ -1,7 +1,10 @@
 import Basics
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct MessagePaceTests {
     @Test func `a call's beginning passes at once, a flood is read slowly`() {

@@ -1,7 +1,10 @@
 import Basics
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Clients that try PINs at one room, in simulated time: guessers as many as they may, and people who know the PIN.
 private struct Door {

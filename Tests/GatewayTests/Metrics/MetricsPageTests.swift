@@ -3,7 +3,11 @@ import Foundation
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import WebServer
 
 /// The page of all metrics, and who reads which.
 @Suite struct MetricsPageTests {

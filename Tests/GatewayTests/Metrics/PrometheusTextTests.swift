@@ -1,7 +1,10 @@
 import Basics
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct PrometheusTextTests {
     @Test func `samples of one name are together, escaped`() {

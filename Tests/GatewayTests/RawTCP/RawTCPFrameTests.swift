@@ -1,6 +1,10 @@
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct RawTCPFrameTests {
     private func reader(_ bytes: [UInt8], max: Int = RawTCPFrame.maxJSON) -> RawTCPFrameReader {

@@ -2,7 +2,11 @@ import Basics
 import Conference
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct RawTCPSessionTests {
     /// A session in simulated time, whose frames are collected as a socket would send them.

@@ -2,7 +2,11 @@ import Basics
 import Conference
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 @Suite struct BreakoutMessageTests {
     @Test(arguments: [

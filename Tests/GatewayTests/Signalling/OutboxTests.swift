@@ -1,7 +1,11 @@
 import NIOCore
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 @Suite struct OutboxTests {
     private func drain(_ outbox: inout Outbox) -> [Outbox.Message] {

@@ -4,8 +4,12 @@ import NIOCore
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 /// The participants of random rooms with a seed, from the members to the clients' lists: through the announcer, the
 /// sessions, and outboxes that are read slowly or not at all.

@@ -1,7 +1,11 @@
 import Basics
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 @Suite struct SignallingBudgetTests {
     private func budget() -> SignallingBudget { SignallingBudget(messageBytes: 262_144, at: .zero) }

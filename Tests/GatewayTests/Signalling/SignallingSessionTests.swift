@@ -3,9 +3,13 @@ import Foundation
 import NIOCore
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
 @testable import RoomMedia
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 @Suite struct SignallingSessionTests {
     private let welcome = Welcome(

@@ -1,7 +1,11 @@
 import Conference
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 /// The session of a client that waits to be let in.
 @Suite struct WaitingSessionTests {

@@ -3,7 +3,11 @@ import Foundation
 import Logging
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct AccountsTests {
     /// As little work as scrypt can have.

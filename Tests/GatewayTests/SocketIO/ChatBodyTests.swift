@@ -1,7 +1,11 @@
 import Foundation
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// FLSocketIM's Android model of a message, with the types that fastjson 1.1.67 demands of the JSON: a value of another
 /// type, or an unknown word of an enumeration, ends that app.

@@ -1,7 +1,11 @@
 import Foundation
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct ChatEnvelopeTests {
     private let date = Date(timeIntervalSince1970: 1_700_000_000)

@@ -1,7 +1,11 @@
 import Basics
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct EngineSessionTests {
     private let start = Instant.zero + .seconds(100)

@@ -1,7 +1,11 @@
 import Basics
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Whose login comes next, in simulated time: a hash takes 0.3 s.
 @Suite struct LoginQueueTests {

@@ -4,8 +4,12 @@ import HTTPTypes
 import TestSupport
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The endpoint over its routes, without sockets.
 @Suite struct SocketIOEndpointTests {

@@ -6,7 +6,10 @@ import TestSupport
 import Testing
 import Threads
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite("ServiceManager")
 struct ServiceManagerTests {

@@ -2,7 +2,11 @@ import Basics
 import Cryptography
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Terminal
+@testable import WebServer
 
 /// Codes that `qrcode` 8.2 of PyPI makes of the same text, with the same mask.
 @Suite struct QRCodeTests {

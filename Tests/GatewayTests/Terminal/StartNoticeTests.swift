@@ -1,7 +1,11 @@
 import Basics
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import Terminal
+@testable import WebServer
 
 @Suite struct StartNoticeTests {
     private static let terminal = Terminal(isTerminal: true, showsPictures: true, columns: 80)

@@ -2,8 +2,11 @@ import Basics
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite("What guest links carry")
 struct GuestLinkTokenTests {

@@ -2,7 +2,10 @@ import Basics
 import Cryptography
 import Foundation
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// A token with any header and claims, signed with HMAC-SHA256 as RFC 7515 §5.1 has it.
 func signedToken(_ claims: String, header: String = #"{"alg":"HS256","typ":"JWT"}"#, secret: String) -> String {

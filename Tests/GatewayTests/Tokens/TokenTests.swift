@@ -3,7 +3,10 @@ import Conference
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct TokenTests {
     private let later = Date.distantFuture

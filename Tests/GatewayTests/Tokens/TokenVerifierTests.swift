@@ -1,7 +1,10 @@
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// Claims that a portal signs, as this server reads them.
 @Suite struct TokenVerifierTests {

@@ -5,8 +5,12 @@ import TestSupport
 import Testing
 import Threads
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 @Suite struct JoinTraceTests {
     private static let second: Int64 = 1_000_000_000

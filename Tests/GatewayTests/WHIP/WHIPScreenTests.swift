@@ -3,7 +3,10 @@ import Conference
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// `POST /whip/{room}?screen=ID`.
 @Suite struct WHIPScreenTests {

@@ -2,7 +2,11 @@ import Foundation
 import Testing
 import WebFiles
 
+@testable import Admission
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import WebServer
 
 /// What a browser fetches for a first call, as it goes over the line: a page that was opened once at 60 kbit/s showed
 /// nothing for 40 s. Where one of these fails, something came into the page that should come later, or be smaller.

@@ -2,7 +2,11 @@ import Basics
 import Conference
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebRTCDemoSeatsTests {
     /// The seats by reference, since an expectation changes no value.

@@ -1,7 +1,11 @@
 import Conference
 import Testing
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebRTCDemoSessionTests {
     private func offer(_ sdp: String) -> [UInt8] {

@@ -5,8 +5,12 @@ import TestSupport
 import Testing
 import Threads
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 /// A receiver without a socket, for any number of webhooks.
 final class FakePoster: HTTPPoster {

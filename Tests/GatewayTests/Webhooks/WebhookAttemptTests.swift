@@ -1,7 +1,11 @@
 import Foundation
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebhookAttemptTests {
     /// The example of the specification (Standard Webhooks 1.0).

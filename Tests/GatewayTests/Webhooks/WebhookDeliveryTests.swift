@@ -3,7 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 /// One webhook in simulated time, with a receiver that answers by a closure.
 private final class World {

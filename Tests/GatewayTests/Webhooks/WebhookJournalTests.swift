@@ -2,7 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebhookJournalTests {
     private struct Found: Equatable {

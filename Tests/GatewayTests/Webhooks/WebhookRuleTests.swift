@@ -3,7 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebhookRuleTests {
     private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -3,8 +3,11 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebhooksRealTimeTests {
     private let world = WebhookWorld()

@@ -6,8 +6,12 @@ import TestSupport
 import Testing
 import Threads
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Outbound
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WebhooksTests {
     private let world = WebhookWorld()

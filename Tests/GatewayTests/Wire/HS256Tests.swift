@@ -2,7 +2,10 @@ import Basics
 import Cryptography
 import Testing
 
+@testable import Admission
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 @Suite struct HS256Tests {
     private static let secret = "the secret of the portal, of 32 bytes"

@@ -2,8 +2,11 @@ import Conference
 import HTTPTypes
 import Testing
 
+@testable import Admission
 @testable import Gateway
 @testable import RoomMedia
+@testable import Settings
+@testable import WebServer
 
 @Suite struct WireValuesTests {
     @Test func `statistics have the participant's refused packets`() {

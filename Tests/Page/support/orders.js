@@ -7,12 +7,12 @@
 
 import assert from 'node:assert/strict';
 
-import { followPlace } from '../../../Sources/Gateway/Web/place.js';
-import { bindPushToTalk } from '../../../Sources/Gateway/Web/push-to-talk.js';
+import { followPlace } from '../../../Sources/Web/place.js';
+import { bindPushToTalk } from '../../../Sources/Web/push-to-talk.js';
 import { clock, connections, devices, network, pass, reset } from './browser.js';
 import { World } from './world.js';
 
-const { Call, Sending } = await import('../../../Sources/Gateway/Web/tessera.js');
+const { Call, Sending } = await import('../../../Sources/Web/tessera.js');
 // The link is not measured.
 globalThis.setInterval = () => 0;
 const STEPS = 12;

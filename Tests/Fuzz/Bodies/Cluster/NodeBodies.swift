@@ -5,9 +5,14 @@ import NIOCore
 import NIOEmbedded
 import NIOWebSocket
 
+@testable import Admission
 @testable import Cluster
+@testable import ClusterGateway
 @testable import Conference
 @testable import Gateway
+@testable import Management
+@testable import Signalling
+@testable import WebServer
 
 /// What other nodes send, or whoever reaches the internal listener.
 enum NodeBodies {

@@ -2,8 +2,10 @@ import Basics
 import Foundation
 import Fuzzing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import WebServer
 
 /// Stored states of rooms, and rooms that are made of them.
 enum RoomStateBody {

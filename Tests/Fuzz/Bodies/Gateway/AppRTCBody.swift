@@ -1,5 +1,6 @@
 import Fuzzing
 
+@testable import AppEndpoints
 @testable import Gateway
 
 /// What AppRTC's clients send: bodies of their requests, and frames of their WebSocket.

@@ -2,8 +2,11 @@ import Basics
 import Foundation
 import Fuzzing
 
+@testable import Admission
 @testable import Conference
 @testable import Gateway
+@testable import Settings
+@testable import WebServer
 
 /// The parts of a request other than its body: its headers, its path, and the headers of a proxy.
 enum RequestBodies {

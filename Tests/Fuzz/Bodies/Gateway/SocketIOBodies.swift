@@ -2,7 +2,9 @@ import Basics
 import Foundation
 import Fuzzing
 
+@testable import AppEndpoints
 @testable import Gateway
+@testable import WebServer
 
 /// What FLSocketIM's clients send: payloads, packets and bodies of forms.
 enum SocketIOBodies {

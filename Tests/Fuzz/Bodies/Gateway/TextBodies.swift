@@ -2,8 +2,14 @@ import Basics
 import Fuzzing
 import Peer
 
+@testable import Admission
+@testable import AppEndpoints
 @testable import Conference
 @testable import Gateway
+@testable import Management
+@testable import Settings
+@testable import Signalling
+@testable import WebServer
 
 /// Texts that are received over HTTP and WebSocket, and the configuration file.
 enum TextBodies {
@@ -143,11 +149,11 @@ enum TextBodies {
         }
     ) { input, work in
         work.step(bytes: input.bytes.count)
-        if let body = try? RequestBody(input.bytes, keys: RoomSettingsChange.keys) {
+        if let body = try? ObjectBody(input.bytes, keys: RoomSettingsChange.keys) {
             _ = try? RoomSettingsChange(body)
             _ = JSONValue.object(body.members).bytes
         }
-        if let body = try? RequestBody(input.bytes, keys: ParticipantChange.keys) { _ = try? ParticipantChange(body) }
+        if let body = try? ObjectBody(input.bytes, keys: ParticipantChange.keys) { _ = try? ParticipantChange(body) }
         work.weigh()
     }
 

@@ -1,0 +1,210 @@
+package import Basics
+package import Conference
+package import Streaming
+
+/// The conference as the endpoints use it, with the conference's own types. `Conference` conforms to it; tests of the
+/// endpoints use a fake.
+package protocol ConferenceService: Sendable {
+    var isDraining: Bool { get }
+    var isOverloaded: Bool { get }
+    var events: EventBus { get }
+
+    func rooms() -> [RoomInfo]
+    func room(_ id: String) -> RoomInfo?
+    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
+    func endRoom(_ id: String) throws(ConferenceError)
+    func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]
+
+    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink]
+    func makeGuestLink(_ wish: GuestLinkWish, in room: String, for participant: String?) throws(ConferenceError)
+        -> GuestLink
+    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError)
+    func isRevoked(guestLink id: String, of room: String) -> Bool
+
+    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
+        -> ParticipantInfo
+    func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
+    func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
+    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson]
+    func breakout(of room: String) throws(ConferenceError) -> BreakoutInfo?
+    func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError)
+    func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
+
+    func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo
+    func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
+    func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
+    func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
+    func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
+    func removeRecording(_ id: String) async throws(ConferenceError)
+    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo
+    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String
+    func recordings(before id: String?, limit: Int) -> [RecordingInfo]
+    func recording(_ id: String) -> RecordingInfo?
+    func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
+    func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String
+    func markRecording(_ id: String, _ text: String) throws(ConferenceError)
+    func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String
+
+    func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo
+    func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo
+    func streams(of room: String) throws(ConferenceError) -> [StreamInfo]
+    func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo
+
+    func addInput(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo
+    func inputs(of room: String) throws(ConferenceError) -> [InputInfo]
+    func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
+    func removeInput(_ id: String, from room: String) throws(ConferenceError)
+
+    func storePicture(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture
+    func keepPicture(_ id: String)
+    func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
+    func picturePath(_ id: String) throws(ConferenceError) -> String
+
+    func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream?
+
+    func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
+    func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]
+    func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError)
+    func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8]
+    func deleteStoredAvatar(_ name: String) async throws(ConferenceError)
+
+    func layouts() -> [LayoutInfo]
+    func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
+    func deleteLayout(_ name: String) throws(ConferenceError)
+    func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
+    func checkUnusedLayout(_ name: String) throws(ConferenceError)
+
+    func metrics(namesPrivateRooms: Bool) -> [MetricSample]
+
+    /// Joins. `events` is called in order, on a thread of the conference.
+    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+        -> any ConferenceSeat
+    /// Waits to be let in, where a join threw `ConferenceError.mustWait`. Returns the wait's id. `decided` is called
+    /// once, on a thread of the conference.
+    func wait(
+        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+    ) throws(ConferenceError) -> String
+    func stopWaiting(_ id: String, in room: String)
+    /// Tells moderators that wrong PINs are tried at their room's door.
+    func reportPINTries(at room: String, wrong: Int)
+    /// Resumes the seat of a client whose signalling was lost.
+    func seat(
+        resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> any ConferenceSeat
+    /// The seat of a client beside the endpoint that holds it: for what the client asks for elsewhere.
+    func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat
+    /// A connection that sends the screen of the client with this seat. `ended` is called once, on a thread of the
+    /// conference.
+    func screen(
+        of claim: ResumeClaim, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> any MediaSeat
+}
+
+/// A media connection, as an endpoint without other signalling holds it for its client: a seat, or the sender of a
+/// participant's screen.
+package protocol MediaSeat: Sendable {
+    var id: String { get }
+
+    func offer(_ sdp: String) async throws(ConferenceError) -> SDPAnswer
+    func addCandidate(_ line: String?)
+    func restartICE(ufrag: String, password: String) async throws(ConferenceError) -> ICERestart
+    func leave(_ reason: LeaveReason)
+    func withdraw()
+}
+
+extension ScreenSender: MediaSeat {}
+
+/// A participant's seat in a room, as an endpoint holds it for its client: `Participant`, or a test's fake.
+package protocol ConferenceSeat: MediaSeat {
+    var room: String { get }
+    var resumeSecret: String { get }
+    /// nil once the participant has left.
+    var info: ParticipantInfo? { get }
+    var shown: ShownLayout { get }
+    var views: [String] { get }
+    var participants: [ParticipantInfo] { get }
+    /// Those that run or are paused, in the order of their starts.
+    var runningRecordings: [RecordingInfo] { get }
+    var isStreamed: Bool { get }
+    /// The time that a recording of the room would begin before its start.
+    var preRoll: Duration { get }
+    var access: RoomAccess { get }
+    /// The key by which the client is a host of the room when it comes back; nil: it is none.
+    var hostKey: String? { get }
+    /// Whether the client's connection for media goes on, rather than begins.
+    var hasMedia: Bool { get }
+    /// Whether the room is about to be recorded because of this participant's join.
+    var startsRecording: Bool { get }
+    /// The latest public messages of the room's chat, the oldest first.
+    var chatHistory: [ChatMessage] { get }
+    /// nil: there are no breakout groups.
+    var breakout: BreakoutNotice? { get }
+
+    func makeOffer(restartsICE: Bool) async throws(ConferenceError) -> String
+    func accept(answer: String) async throws(ConferenceError)
+    func setState(audio: Bool?, video: Bool?, hand: Bool?) throws(ConferenceError)
+    func setLayout(_ name: String?, scope: LayoutScope, pins: [String]?) throws(ConferenceError)
+    func setView(_ name: String) throws(ConferenceError)
+    func present(_ on: Bool, audio: Bool) throws(ConferenceError)
+    func setRecorded(_ isRecorded: Bool) throws(ConferenceError)
+    func chat(_ text: String, to other: String?, all: Bool) throws(ConferenceError)
+    func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture
+    func setAvatar(_ file: [UInt8]?) async throws(ConferenceError)
+    func record(_ action: Participant.RecordAction, _ recording: String?, group: Int?) async throws(ConferenceError)
+    func mark(_ text: String) throws(ConferenceError)
+    func moderate(_ moderation: Moderation) throws(ConferenceError)
+    func breakOut(_ request: BreakoutRequest) throws(ConferenceError)
+    func changeRoom(_ change: RoomSettingsChange) throws(ConferenceError)
+    func recordings() throws(ConferenceError) -> [RecordingInfo]
+    /// Those of them that are this client's to rename, to share and to remove, also after the call.
+    func ownRecordings() -> Set<String>
+    func signallingLost()
+    /// The client leaves since its page is closed, perhaps to be loaded again: `leave` follows.
+    func mayReturn()
+}
+
+extension Participant: ConferenceSeat {}
+
+extension Conference: ConferenceService {
+    package func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+        -> any ConferenceSeat
+    {
+        try join(request, events: events)
+    }
+
+    package func seat(
+        resuming claim: ResumeClaim, events: @escaping @Sendable (SharedEvent) -> Void
+    ) throws(ConferenceError) -> any ConferenceSeat {
+        try resume(id: claim.id, secret: claim.secret, in: claim.room, for: claim.client, events: events)
+    }
+
+    package func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat {
+        try participant(claim.id, secret: claim.secret, in: room)
+    }
+
+    package func screen(
+        of claim: ResumeClaim, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
+    ) throws(ConferenceError) -> any MediaSeat {
+        try sendScreen(of: claim.id, secret: claim.secret, in: room, for: client, ended: ended)
+    }
+}
+
+/// The id and the secret that resume a seat.
+package struct ResumeClaim: Sendable, Hashable, Decodable {
+    package var id: String
+    package var secret: String
+    /// The room that the client names beside it; nil: none.
+    package var room: String?
+    /// Who counts for the seat where this server has never seen it.
+    package var client = JoinClient()
+
+    package init(id: String, secret: String, room: String? = nil) {
+        self.id = id
+        self.secret = secret
+        self.room = room
+    }
+
+    private enum CodingKeys: String, CodingKey { case id, secret }
+}

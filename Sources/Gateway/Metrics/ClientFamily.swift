@@ -1,4 +1,0 @@
-/// The families of clients that join; the label of the metrics.
-enum ClientFamily: String, Sendable, CaseIterable {
-    case native, whip, whep, appRTC = "apprtc", webRTCDemo = "webrtc_demo", rawTCP = "raw_tcp", socketIO = "socket_io"
-}
