@@ -132,8 +132,10 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Basics", "RoomMedia", "Recording", "Streaming", "Conference", "Cluster", "WebServer", "CYAML",
+                "Basics", "Cryptography", "RoomMedia", "Recording", "Streaming", "Conference", "Cluster", "WebServer",
+                "CYAML",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
         // Who may come in: tokens, secrets, limits of joins, and what endpoints ask of the conference.
@@ -219,7 +221,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "Basics", "Threads", "Cryptography", "RoomMedia", "Conference", "Cluster", "WebServer", "Settings",
+                "Basics", "Threads", "RoomMedia", "Conference", "Cluster", "WebServer", "Settings",
                 "Admission", "Outbound", "Signalling", "AppEndpoints", "Management", "ClusterGateway", "Terminal",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -46,10 +46,8 @@ final class WebhookFolder {
         let known = Set(webhooks.map(Self.name))
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter { name in
-            let path = directory + "/" + name
-            var status = stat()
-            let size = stat(path, &status) == 0 ? Int(status.st_size) : 0
-            return name.hasSuffix(Self.suffix) && !known.contains(name) && size > 0
+            let attributes = try? FileManager.default.attributesOfItem(atPath: directory + "/" + name)
+            return name.hasSuffix(Self.suffix) && !known.contains(name) && attributes?[.size] as? Int ?? 0 > 0
         }.sorted()
     }
 }

@@ -2,30 +2,29 @@ import Basics
 import Conference
 import FoundationEssentials
 import Glibc
-import Settings
 
 /// The numbers of connections that fit into the process's file descriptors.
-struct DescriptorBudget: Equatable, Sendable {
-    var connections: Int
-    var connectionsPerAddress: Int
+package struct DescriptorBudget: Equatable, Sendable {
+    package var connections: Int
+    package var connectionsPerAddress: Int
     /// Connections of other nodes to the internal listener; 0 without a cluster.
-    var nodeConnections: Int
-    var mediaConnections: Int
+    package var nodeConnections: Int
+    package var mediaConnections: Int
     /// Simultaneous downloads of recordings and pictures; each holds a file open.
-    var downloads: Int
+    package var downloads: Int
     /// Whether the system allows less than the settings need.
-    var isShort: Bool
+    package var isShort: Bool
 
     /// Descriptors of the process itself: event loops, media sockets, logs, the files of twenty running recordings.
-    static let reserve = 64
+    package static let reserve = 64
     /// Accepted connections that are still being refused or closed.
-    static let margin = 16
+    package static let margin = 16
     /// Of a node of a cluster: its connections to the store, questions to other nodes, and the margin of the internal
     /// listener.
     static let nodeReserve = 32 + margin
 
     /// - Parameter isNode: whether the server is a node of a cluster.
-    init(descriptors: Int, _ limits: TesseraConfiguration.Limits, isNode: Bool = false) {
+    package init(descriptors: Int, _ limits: TesseraConfiguration.Limits, isNode: Bool = false) {
         downloads = min(256, max(8, descriptors / 16))
         mediaConnections = limits.conference.mediaConnections
         connections = limits.connections
@@ -50,13 +49,13 @@ struct DescriptorBudget: Equatable, Sendable {
     private static func perConnection(isNode: Bool) -> Int { isNode ? 3 : 1 }
 
     /// The descriptors that the settings need without any reduction.
-    static func wanted(_ limits: TesseraConfiguration.Limits, isNode: Bool = false) -> Int {
+    package static func wanted(_ limits: TesseraConfiguration.Limits, isNode: Bool = false) -> Int {
         limits.connections * perConnection(isNode: isNode) + limits.conference.mediaConnections + reserve + margin + 256
             + 1024 + (isNode ? nodeReserve : 0)
     }
 
     /// Raises the soft limit of open files as far as the system allows, at most to `wanted`. Returns the new limit.
-    static func raiseLimit(to wanted: Int) -> Int {
+    package static func raiseLimit(to wanted: Int) -> Int {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return 1024 }

@@ -1,14 +1,13 @@
 import Basics
 import Cryptography
-import FoundationEssentials
+package import FoundationEssentials
 import NIOCore
-import NIOSSL
-import Settings
+package import NIOSSL
 
 /// The certificate for HTTPS: from PEM files, or generated at the start.
-enum ServerCertificate {
+package enum ServerCertificate {
     /// nil without TLS.
-    static func configuration(_ settings: TesseraConfiguration.HTTP) throws(ConfigurationFaults) -> TLSConfiguration? {
+    package static func configuration(_ settings: TesseraConfiguration.HTTP) throws(ConfigurationFaults) -> TLSConfiguration? {
         guard settings.tls.isOn else { return nil }
         var configuration: TLSConfiguration
         if settings.tls.selfSigned {
@@ -32,7 +31,7 @@ enum ServerCertificate {
     }
 
     /// The end of the first certificate that becomes invalid.
-    static func expiry(of configuration: TLSConfiguration) -> Date? {
+    package static func expiry(of configuration: TLSConfiguration) -> Date? {
         configuration.certificateChain.compactMap { source -> Date? in
             guard case .certificate(let certificate) = source else { return nil }
             return Date(timeIntervalSince1970: TimeInterval(certificate.notValidAfter))
