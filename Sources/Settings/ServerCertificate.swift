@@ -7,7 +7,9 @@ package import NIOSSL
 /// The certificate for HTTPS: from PEM files, or generated at the start.
 package enum ServerCertificate {
     /// nil without TLS.
-    package static func configuration(_ settings: TesseraConfiguration.HTTP) throws(ConfigurationFaults) -> TLSConfiguration? {
+    package static func configuration(_ settings: TesseraConfiguration.HTTP) throws(ConfigurationFaults)
+        -> TLSConfiguration?
+    {
         guard settings.tls.isOn else { return nil }
         var configuration: TLSConfiguration
         if settings.tls.selfSigned {
