@@ -14,6 +14,12 @@ from support.tokens import ADMIN, SECRET, token
 
 pytestmark = pytest.mark.usefixtures("needs_address")
 NOTICE = "document.getElementById('notice').textContent"
+# Notes the tones that the page gives to its loudspeaker from now on, in Hz.
+TONES = """(() => {
+    window.tones = [];
+    const start = OscillatorNode.prototype.start;
+    OscillatorNode.prototype.start = function (at) { tones.push(this.frequency.value); return start.call(this, at); };
+})()"""
 OFF = "document.getElementById('toggle-audio').classList.contains('off')"
 ACTIONS = "[...document.querySelectorAll('#person-menu button[data-action]')].map(button => button.dataset.action)"
 
@@ -172,9 +178,11 @@ def test_a_pin_is_asked_for_and_who_waits_is_let_in_or_refused(server, tmp_path)
             await guest.type("#pin", "9999")
             await guest.click("#join")
             await guest.wait_for("document.getElementById('join-error').textContent === 'This is not the room\\'s PIN.'")
+            await desk.evaluate(TONES)
             await waits(guest)
             await guest.shot("phone-waiting")
             await desk.wait_for("document.getElementById('waiting-count').textContent === '1 waits to be let in'")
+            assert await desk.evaluate("tones") == [659, 880, 659], "the desk hears that somebody waits"
             await desk.audit("who waits")
             await desk.shot("desk-waiting-people")
             await desk.click("#waiting-list [data-action=refuse]")
