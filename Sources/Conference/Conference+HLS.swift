@@ -8,7 +8,7 @@ extension Conference {
     /// - Parameters:
     ///   - request: who asks, as for a seat; the rules of joins are those of watching.
     ///   - isNew: whether the player begins. A locked room refuses new ones only.
-    package func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
+    package func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream? {
         // Who watches already does not begin to ask because a neighbour was removed.
         let request = isNew ? try registry.checkRemovals(request, at: MonotonicClock.now()) : request
         let found = try registry[request.room]?.read { slot throws(ConferenceError) -> HLSStream? in

@@ -298,7 +298,7 @@ package final class Conference: Sendable {
     /// Takes a seat in a room, which is created where it does not exist yet and the configuration allows that. `events`
     /// are delivered in order, on the control thread; the first may come before this returns.
     package func join(
-        _ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void
+        _ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Participant {
         let request = try registry.checkRemovals(request, at: MonotonicClock.now())
         let joined = try seats.join(request, events: events)
@@ -317,7 +317,7 @@ package final class Conference: Sendable {
     ///
     /// - Parameter decided: called once, on the control thread; the call may come before this returns.
     package func wait(
-        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+        for request: AdmittedJoin, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
         try waiting.wait(for: try registry.checkRemovals(request, at: MonotonicClock.now()), decided)
     }

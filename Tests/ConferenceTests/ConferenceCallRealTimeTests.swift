@@ -60,8 +60,8 @@ struct ConferenceCallRealTimeTests {
         let ann = try LoopbackClient(codec: .h264, colour: red, tone: 600)
         let bob = try LoopbackClient(codec: .vp8, colour: blue, tone: 1400)
         let logs = (Log(), Log())
-        let annSeat = try conference.join(JoinRequest(room: "r", name: "Ann")) { logs.0.take($0) }
-        let bobSeat = try conference.join(JoinRequest(room: "r", name: "Bob")) { logs.1.take($0) }
+        let annSeat = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { logs.0.take($0) }
+        let bobSeat = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { logs.1.take($0) }
         try await ann.call { try await annSeat.offer($0) }
         try await bob.call { try await bobSeat.offer($0) }
         _ = await ann.onLoop { $0.openChannel(label: "board", at: $1) }
@@ -120,7 +120,7 @@ struct ConferenceCallRealTimeTests {
             })
         let eve = try LoopbackClient(codec: .h264, colour: blue, tone: 2500)
         let viewer = try conference.join(
-            JoinRequest(room: "r", name: "Eve", role: .viewer, kind: .viewer, asParticipant: annSeat.id)
+            AdmittedJoin(room: "r", name: "Eve", role: .viewer, kind: .viewer, asParticipant: annSeat.id)
         ) { _ in }
         try await eve.call { try await viewer.offer($0) }
         #expect(await eventually { eve.seen.audio.count > 96_000 && eve.seen.frames > 5 })

@@ -35,7 +35,6 @@ package final class JoinService: Sendable {
     /// The request of another family's client, whose role nothing proves but a token.
     package func request(room: String, name: String, from address: IPAddress?) -> JoinRequest {
         var request = JoinRequest(room: room, name: name)
-        request.roleIsProven = false
         request.client.address = address
         request.media.allowsLegacyDTLS = allowsLegacyDTLS
         return request
@@ -77,7 +76,7 @@ package final class JoinService: Sendable {
             }
             if let refusal = Refusal(end) {
                 // Who gives up has not been refused.
-                if end != .left { statistics.refused(refusal, admitted, family) }
+                if end != .left { statistics.refused(refusal, admitted.request, family) }
                 throw refusal
             }
             return try join(admitted, after: id, as: family, events: events)
@@ -87,9 +86,9 @@ package final class JoinService: Sendable {
     /// The result of a join of a client that can wait.
     package enum Outcome: Sendable {
         /// With the request as admitted.
-        case seated(any ConferenceSeat, JoinRequest)
+        case seated(any ConferenceSeat, AdmittedJoin)
         /// A moderator has to let the client in; the id is the wait's.
-        case waits(String, JoinRequest)
+        case waits(String, AdmittedJoin)
 
         /// Whether the client has joined as a moderator.
         var isOfHost: Bool { if case .seated(let seat, _) = self { seat.info?.role == .moderator } else { false } }
@@ -108,7 +107,7 @@ package final class JoinService: Sendable {
             try authorizer.admit(request, asksRole: asksRole, token: token)
         } join: { [conference, hostKeys] admitted in
             try await hostKeys.join(admitted, isRight: { $0.isOfHost }) {
-                (admitted: JoinRequest) async throws -> Outcome in
+                (admitted: AdmittedJoin) async throws -> Outcome in
                 do throws(ConferenceError) {
                     return .seated(try conference.seat(admitted, events: events), admitted)
                 } catch {
@@ -121,7 +120,7 @@ package final class JoinService: Sendable {
 
     /// Joins after a wait that ended well: the client had its turn when it began to wait.
     package func join(
-        _ request: JoinRequest, after wait: String, as family: ClientFamily,
+        _ request: AdmittedJoin, after wait: String, as family: ClientFamily,
         events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(Refusal) -> any ConferenceSeat {
         var request = request
@@ -132,7 +131,7 @@ package final class JoinService: Sendable {
             return seat
         } catch {
             let refusal = Refusal(error)
-            statistics.refused(refusal, request, family)
+            statistics.refused(refusal, request.request, family)
             throw refusal
         }
     }
@@ -141,8 +140,8 @@ package final class JoinService: Sendable {
     ///
     /// - Parameter verify: checks the request; the name and the client that it returns are the join's.
     package func enter<Value>(
-        _ request: JoinRequest, as family: ClientFamily, verify: () async throws -> JoinRequest,
-        join: (JoinRequest) async throws -> Value
+        _ request: JoinRequest, as family: ClientFamily, verify: () async throws -> AdmittedJoin,
+        join: (AdmittedJoin) async throws -> Value
     ) async throws(Refusal) -> Value {
         do {
             let value = try await limiter.join(request, verify: verify) { [pins] admitted in
@@ -177,8 +176,13 @@ package final class JoinService: Sendable {
         }
     }
 
+    /// The same for who has shown the administrator's token.
+    package func watchAsAdministrator(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
+        try conference.hls(JoinAuthorizer.admitAdministrator(request), isNew: isNew)
+    }
+
     /// Checks a token for a room without taking a seat: for what a client may do there before its call.
-    package func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) throws(Refusal) -> JoinRequest {
+    package func admit(_ request: JoinRequest, asksRole: Bool = false, token: String?) throws(Refusal) -> AdmittedJoin {
         try authorizer.admit(request, asksRole: asksRole, token: token)
     }
 }

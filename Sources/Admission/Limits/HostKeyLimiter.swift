@@ -28,7 +28,7 @@ final class HostKeyLimiter: Sendable {
     ///
     /// - Parameter isRight: whether the key has made the client a host.
     func join<Value>(
-        _ request: JoinRequest, isRight: (Value) -> Bool, _ join: (JoinRequest) async throws -> Value
+        _ request: AdmittedJoin, isRight: (Value) -> Bool, _ join: (AdmittedJoin) async throws -> Value
     ) async throws -> Value {
         guard request.hostKey?.isEmpty == false else { return try await join(request) }
         let key = Key(address: (request.client.address ?? .v4(0)).clientPrefix, room: request.room)

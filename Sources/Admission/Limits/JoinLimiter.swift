@@ -74,9 +74,9 @@ package final class JoinLimiter: Sendable {
     ///   - verify: verifies the token; returns the request with the client for which the join counts.
     ///   - join: takes the seat.
     package func join<Value>(
-        _ request: JoinRequest, verify: () async throws -> JoinRequest, join: (JoinRequest) async throws -> Value
+        _ request: JoinRequest, verify: () async throws -> AdmittedJoin, join: (AdmittedJoin) async throws -> Value
     ) async throws -> Value {
-        var admitted = request
+        let admitted: AdmittedJoin
         do {
             admitted = try await verify()
             try await wait(for: admitted.client)

@@ -43,7 +43,7 @@ final class PINLimiter: Sendable {
 
     /// Joins when it is the client's turn; a join with a wrong PIN counts. One without a PIN tells nothing, and is not
     /// limited.
-    func join<Value>(_ request: JoinRequest, _ join: (JoinRequest) async throws -> Value) async throws -> Value {
+    func join<Value>(_ request: AdmittedJoin, _ join: (AdmittedJoin) async throws -> Value) async throws -> Value {
         let address = request.client.address ?? .v4(0)
         guard request.pin?.isEmpty == false else {
             let value = try await join(request)
@@ -96,7 +96,7 @@ final class PINLimiter: Sendable {
     }
 
     private func end(
-        _ request: JoinRequest, _ address: IPAddress, _ lane: PINQueue.Lane, _ outcome: PINQueue.Outcome
+        _ request: AdmittedJoin, _ address: IPAddress, _ lane: PINQueue.Lane, _ outcome: PINQueue.Outcome
     ) {
         change(request.room) { $0.end(address, lane, outcome, at: clock()) }
         if outcome == .wrong { state.withLock { $0.wrong += 1 } }

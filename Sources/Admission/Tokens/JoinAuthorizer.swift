@@ -14,11 +14,11 @@ package struct JoinAuthorizer: Sendable {
     /// unproven role does not open a locked room.
     ///
     /// - Throws: `unauthorized` without a valid token, `forbidden` for another room or a higher role.
-    package func admit(_ request: JoinRequest, asksRole: Bool, token: String?) throws(Refusal) -> JoinRequest {
+    package func admit(_ request: JoinRequest, asksRole: Bool, token: String?) throws(Refusal) -> AdmittedJoin {
         guard let verifier else {
             var request = request
             request.guestPass = token.flatMap { GuestPass(text: $0) }
-            return request
+            return AdmittedJoin(request, roleIsProven: false)
         }
         guard let token, !token.isEmpty else { throw Refusal(.unauthorized, "this server asks for a token") }
         let claims: TokenClaims
@@ -38,12 +38,23 @@ package struct JoinAuthorizer: Sendable {
         } else {
             request.role = highest
         }
-        request.roleIsProven = true
         request.guestPass = claims.link.map { GuestPass(link: $0) }
         request.client.identity = claims.sub.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
         if claims.recorded == false { request.unrecordedBy.insert(.token) }
         request.avatar = claims.avatar.flatMap { Avatars.isName($0) ? $0 : nil }
-        return request
+        return AdmittedJoin(request, roleIsProven: true)
+    }
+
+    /// The join of a client whose role nothing proves, and whose secret the room looks at.
+    package static func admitUnproven(_ request: JoinRequest) -> AdmittedJoin {
+        AdmittedJoin(request, roleIsProven: false)
+    }
+
+    /// The join of who has shown the administrator's token.
+    package static func admitAdministrator(_ request: JoinRequest) -> AdmittedJoin {
+        var request = request
+        request.role = .moderator
+        return AdmittedJoin(request, roleIsProven: true)
     }
 }
 

@@ -62,7 +62,7 @@ package protocol ConferenceService: Sendable {
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
 
-    func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream?
+    func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream?
 
     func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
     func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]
@@ -79,12 +79,12 @@ package protocol ConferenceService: Sendable {
     func metrics(namesPrivateRooms: Bool) -> [MetricSample]
 
     /// Joins. `events` is called in order, on a thread of the conference.
-    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+    func seat(_ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> any ConferenceSeat
     /// Waits to be let in, where a join threw `ConferenceError.mustWait`. Returns the wait's id. `decided` is called
     /// once, on a thread of the conference.
     func wait(
-        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+        for request: AdmittedJoin, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String
     func stopWaiting(_ id: String, in room: String)
     /// Tells moderators that wrong PINs are tried at their room's door.
@@ -168,7 +168,8 @@ package protocol ConferenceSeat: MediaSeat {
 extension Participant: ConferenceSeat {}
 
 extension Conference: ConferenceService {
-    package func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+    package func seat(_ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void)
+        throws(ConferenceError)
         -> any ConferenceSeat
     {
         try join(request, events: events)

@@ -77,8 +77,6 @@ package struct JoinRequest: Hashable, Sendable {
     package var room: String
     package var name: String
     package var role: Role
-    /// Whether a token or an administrator gave the role. Of a role that the client merely claims only `viewer` counts.
-    package var roleIsProven = true
     /// Whether the client has native signalling, by which it can moderate: in a room without tokens the first such
     /// participant is the moderator.
     package var isNative = false
@@ -91,8 +89,6 @@ package struct JoinRequest: Hashable, Sendable {
     package var guestPass: GuestPass?
     /// What the client's browser calls itself, so that a guest who comes back does not count again.
     package var visit: String?
-    /// A guest link is good for the room: it needs no PIN.
-    var isInvited = false
     /// The room's PIN, as the client gave it.
     package var pin: String?
     /// The id of a wait that ended with `WaitingEnd.admitted`.
@@ -119,10 +115,6 @@ package struct JoinRequest: Hashable, Sendable {
     package var endsWithMedia = false
     /// The client for whose limits the seat, and a room created for it, count.
     package var client = JoinClient()
-    /// The client was removed from this meeting (`Removals`): a moderator has to let it in.
-    var wasRemoved = false
-    /// The verified ticket that gives the client its seat; nil: the seat is a new one.
-    var ticket: SeatTicket?
     /// Whether the endpoint reports the loss of signalling; false: only ICE shows that the client is gone.
     package var hasSignalling = true
 

@@ -71,7 +71,7 @@ struct Member: Hashable, Sendable {
     var signallingLostAt: Instant?
     let hasSignalling: Bool
     let endsWithMedia: Bool
-    /// See `JoinRequest.roleIsProven`.
+    /// See `AdmittedJoin.roleIsProven`.
     let roleIsProven: Bool
     /// See `JoinRequest.isNative`.
     let isNative: Bool

@@ -100,7 +100,7 @@ struct Room: Sendable {
 
     // MARK: - Coming and going
 
-    mutating func join(_ request: JoinRequest, id: String, secret: String, at now: Instant) throws(ConferenceError)
+    mutating func join(_ request: AdmittedJoin, id: String, secret: String, at now: Instant) throws(ConferenceError)
         -> Member
     {
         if movingUntil != nil { throw .moving(self.id) }
@@ -140,7 +140,7 @@ struct Room: Sendable {
 
     /// The role with which a client joins. A room without tokens believes no claimed role but `viewer`; holders of its
     /// keys are moderators, and where it has none, so is the first participant with native signalling.
-    private func role(of request: JoinRequest) -> Role {
+    private func role(of request: AdmittedJoin) -> Role {
         if request.role == .viewer { return .viewer }
         if isHolder(request) { return .moderator }
         if request.roleIsProven { return request.role }
@@ -148,7 +148,7 @@ struct Room: Sendable {
         return isFirst && hosts.isEmpty ? .moderator : .participant
     }
 
-    private func isHolder(_ request: JoinRequest) -> Bool {
+    private func isHolder(_ request: AdmittedJoin) -> Bool {
         request.isNative && request.kind == .participant && hosts.key(request.hostKey) != nil
     }
 
@@ -262,17 +262,14 @@ struct Room: Sendable {
     mutating func revokeLink(_ id: String, at now: Date) throws(ConferenceError) { try links.revoke(id, at: now) }
 
     /// The request of a guest with what the guest's link gives.
-    func admitted(_ request: JoinRequest, at now: Date) throws(ConferenceError) -> JoinRequest {
+    func admitted(_ request: AdmittedJoin, at now: Date) throws(ConferenceError) -> AdmittedJoin {
         guard let pass = request.guestPass, request.ticket == nil else { return request }
         let link = try links.link(for: pass, request.visit, isPresent: isPresent, at: now)
-        var request = request
-        (request.isInvited, request.roleIsProven) = (true, true)
-        if request.role != .viewer { request.role = link.role }
-        return request
+        return request.invited(as: link.role)
     }
 
     /// Counts a guest who is in.
-    mutating func useLink(of request: JoinRequest, by id: String) throws(ConferenceError) {
+    mutating func useLink(of request: AdmittedJoin, by id: String) throws(ConferenceError) {
         guard let pass = request.guestPass, request.ticket == nil else { return }
         let present = Set(members.compactMap(\.visit))
         members[try index(id)].visit = links.use(pass, request.visit) { present.contains($0) }
@@ -294,7 +291,7 @@ struct Room: Sendable {
     /// Gives the holder of a ticket, which `require` has accepted, its seat, as the room remembers it. PIN, lock and
     /// waiting are not for who was in the room already.
     private mutating func rejoin(
-        _ ticket: SeatTicket, _ request: JoinRequest, secret: String, at now: Instant
+        _ ticket: SeatTicket, _ request: AdmittedJoin, secret: String, at now: Instant
     ) throws(ConferenceError) -> Member {
         let wasExpected = absent.expected.contains(ticket.id)
         if absent.seat(ticket.id) == nil { try checkPlace(isViewer: ticket.role == .viewer) }
@@ -376,14 +373,14 @@ struct Room: Sendable {
     // MARK: - The door
 
     /// Whether a moderator has let the client in, or it is one by its token or its key: PIN and lock are not for these.
-    private func passes(_ request: JoinRequest) -> Bool {
+    private func passes(_ request: AdmittedJoin) -> Bool {
         request.roleIsProven && request.role == .moderator || isHolder(request)
             || request.admission.map(waiting.isAdmitted) ?? false
     }
 
     /// Throws where the PIN is not given or the room is locked. The PIN comes first: who does not know it learns nothing
     /// else.
-    private func checkDoor(_ request: JoinRequest) throws(ConferenceError) {
+    private func checkDoor(_ request: AdmittedJoin) throws(ConferenceError) {
         if passes(request) { return }
         if let pin = settings.pin, !request.isInvited {
             guard let given = request.pin, !given.isEmpty else { throw .pinRequired(id) }
@@ -395,7 +392,7 @@ struct Room: Sendable {
     /// Throws where a client may not watch the room from outside, by the rules for joins.
     ///
     /// - Parameter isNew: whether it begins now; a lock is for those only.
-    func requireWatching(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) {
+    func requireWatching(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) {
         do throws(ConferenceError) {
             try checkDoor(request)
         } catch {
@@ -404,7 +401,7 @@ struct Room: Sendable {
         if mustWait(request) { throw .mustWait(id) }
     }
 
-    private func mustWait(_ request: JoinRequest) -> Bool {
+    private func mustWait(_ request: AdmittedJoin) -> Bool {
         // Whatever its role: a moderator too was removed by another one.
         if request.wasRemoved { return !(request.admission.map(waiting.isAdmitted) ?? false) }
         return settings.admit == .moderator && !passes(request) && role(of: request) != .moderator
@@ -418,7 +415,7 @@ struct Room: Sendable {
     }
 
     /// Begins the wait of a client that has to be let in.
-    mutating func wait(_ request: JoinRequest, id: String, at now: Instant) throws(ConferenceError) -> WaitingStart {
+    mutating func wait(_ request: AdmittedJoin, id: String, at now: Instant) throws(ConferenceError) -> WaitingStart {
         try checkDoor(request)
         guard mustWait(request) else {
             waiting.admitAtOnce(id, at: now)

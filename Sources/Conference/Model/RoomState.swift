@@ -125,7 +125,7 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var id: String
         package var name: String
         package var role: Role
-        /// See `JoinRequest.roleIsProven`.
+        /// See `AdmittedJoin.roleIsProven`.
         package var isProven = false
         /// The place among the members; not stored, since the list is in this order.
         var order = 0

@@ -16,7 +16,7 @@ package struct SeatTicket: Hashable, Sendable {
     package var id: String
     package var name: String
     package var role: Role
-    /// See `JoinRequest.roleIsProven`.
+    /// See `AdmittedJoin.roleIsProven`.
     package var roleIsProven: Bool
     /// See `JoinRequest.isNative`.
     package var isNative: Bool

@@ -200,7 +200,7 @@ final class RoomRegistry: Sendable {
     /// The request with what a removal means for it.
     ///
     /// - Throws: where the client stays outside.
-    func checkRemovals(_ request: JoinRequest, at now: Instant) throws(ConferenceError) -> JoinRequest {
+    func checkRemovals(_ request: AdmittedJoin, at now: Instant) throws(ConferenceError) -> AdmittedJoin {
         if request.ticket != nil || request.kind == .input { return request }
         let meeting = self[request.room]?.read { $0.room.meetingID }
         let standing = state.withLock {

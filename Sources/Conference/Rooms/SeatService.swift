@@ -38,7 +38,7 @@ final class SeatService: Sendable {
         var startsRecording: Bool
     }
 
-    func join(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+    func join(_ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> Joined
     {
         try rooms.checkLayout(request.layout)
@@ -58,7 +58,7 @@ final class SeatService: Sendable {
     }
 
     private func enter(
-        _ request: JoinRequest, _ joined: Joined, _ place: Capacity.SeatPlace,
+        _ request: AdmittedJoin, _ joined: Joined, _ place: Capacity.SeatPlace,
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         while true {
@@ -89,7 +89,7 @@ final class SeatService: Sendable {
 
     /// Called with the room's lock held.
     private func addMember(
-        _ request: JoinRequest, _ joined: Joined, _ place: Capacity.SeatPlace, in slot: inout RoomSlot,
+        _ request: AdmittedJoin, _ joined: Joined, _ place: Capacity.SeatPlace, in slot: inout RoomSlot,
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
@@ -145,7 +145,7 @@ final class SeatService: Sendable {
     }
 
     /// Shows a new member what it asked for.
-    private func choose(_ request: JoinRequest, of member: Member, in slot: inout RoomSlot) throws(ConferenceError) {
+    private func choose(_ request: AdmittedJoin, of member: Member, in slot: inout RoomSlot) throws(ConferenceError) {
         var layout = request.layout
         // A link with a layout is for who opens it: it may shape a room that it creates, but nobody else's picture.
         if let chosen = layout, slot.isUnused, !slot.isReserved,
@@ -206,9 +206,7 @@ final class SeatService: Sendable {
         by ticket: SeatTicket, _ secret: String, for client: JoinClient,
         events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
-        var request = JoinRequest(room: ticket.room, name: ticket.name, role: ticket.role)
-        (request.ticket, request.isNative, request.roleIsProven) = (ticket, ticket.isNative, ticket.roleIsProven)
-        request.client = client
+        let request = AdmittedJoin(ticket, from: client)
         // The seat may come or go between the two steps.
         for _ in 0..<3 {
             if registry.room(of: ticket.id) != nil {

@@ -12,7 +12,7 @@ final class WaitingService: Sendable {
     ///
     /// - Parameter decided: called once, on the control thread, when the wait has ended for whatever reason.
     func wait(
-        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+        for request: AdmittedJoin, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
         let id = RandomToken.make(12)
         let wait = Capacity.Wait(id: id, room: request.room)

@@ -134,10 +134,8 @@ package struct HLSEndpoint: Sendable {
         let token = asked.bearer ?? asked.query("token")
         let stream: HLSStream?
         if policy.hasAdminToken(asked) {
-            request.role = .moderator
-            stream = try joins.conference.hls(request, isNew: isNew)
+            stream = try joins.watchAsAdministrator(request, isNew: isNew)
         } else {
-            request.roleIsProven = false
             request.pin = asked.query("pin") ?? joins.pin(inToken: token)
             stream = try await joins.watch(request, isNew: isNew, token: token)
         }

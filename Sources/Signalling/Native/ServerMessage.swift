@@ -125,7 +125,7 @@ package struct Welcome: Sendable, Equatable {
 
 extension Welcome {
     /// - Parameter request: the join's request; nil for a resumed seat.
-    init(_ seat: any ConferenceSeat, _ request: JoinRequest?) {
+    init(_ seat: any ConferenceSeat, _ request: AdmittedJoin?) {
         let info = seat.info
         // Before `recording`: whatever starts in between is in one of the two.
         let willRecord = seat.startsRecording

@@ -152,7 +152,8 @@ package final class SignallingEndpoint: Sendable {
     }
 
     /// Goes on with a join whose wait has ended.
-    private func waited(_ end: WaitingEnd, _ id: String, _ request: JoinRequest, _ client: SignallingConnection) async {
+    private func waited(_ end: WaitingEnd, _ id: String, _ request: AdmittedJoin, _ client: SignallingConnection) async
+    {
         _ = client.takeWait()
         await perform(client.step { $0.waited(end) }, client)
         guard end == .admitted, client.isJoining else { return }

@@ -180,8 +180,6 @@ struct SignallingSession: Sendable {
         // A viewer has a peer that could send, since it may be brought on stage.
         var request = JoinRequest(room: join.room, name: name, role: role, layout: join.layout)
         request.view = view
-        // Only a token proves a role.
-        request.roleIsProven = false
         request.isNative = true
         request.pin = join.pin
         (request.hostKey, request.mayHost) = (join.hostKey, join.host ?? true)

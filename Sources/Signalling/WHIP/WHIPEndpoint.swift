@@ -80,7 +80,9 @@ package final class WHIPEndpoint: Sendable {
         do {
             return try await joins.enter(request, as: direction.family) {
                 // The secret of a seat, which is checked with the room, is all that a screen needs.
-                screen == nil ? try await admit(request, direction, asked.bearer ?? asked.query("token")) : request
+                screen == nil
+                    ? try await admit(request, direction, asked.bearer ?? asked.query("token"))
+                    : JoinAuthorizer.admitUnproven(request)
             } join: { request in
                 try await enter(request, direction, offer, screen: screen)
             }
@@ -111,7 +113,6 @@ package final class WHIPEndpoint: Sendable {
             throw APIError.badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
         }
         var request = JoinRequest(room: room, name: name)
-        request.roleIsProven = false
         // There is no signalling connection whose end would show that the client is gone.
         (request.endsWithMedia, request.hasSignalling) = (true, false)
         request.client.address = asked.source.client
@@ -126,12 +127,12 @@ package final class WHIPEndpoint: Sendable {
         return request
     }
 
-    private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> JoinRequest {
+    private func admit(_ request: JoinRequest, _ direction: Direction, _ token: String?) async throws -> AdmittedJoin {
         // The token is checked first, so that strangers learn nothing about rooms and participants.
         var admitted = try joins.admit(request, asksRole: direction == .whep, token: token)
         if direction == .whip, admitted.role == .viewer { throw Refusal(.forbidden, "the token allows watching only") }
         guard direction == .whep else { return admitted }
-        admitted.role = .viewer
+        admitted.becomeViewer()
         // WHEP does not create a room.
         guard let room = joins.conference.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
         if let other = request.asParticipant, !room.participants.contains(where: { $0.id == other }) {
@@ -142,7 +143,7 @@ package final class WHIPEndpoint: Sendable {
 
     /// - Parameter screen: the seat of the participant whose screen is sent; nil: the session gets a seat of its own.
     private func enter(
-        _ request: JoinRequest, _ direction: Direction, _ offer: String, screen: ResumeClaim?
+        _ request: AdmittedJoin, _ direction: Direction, _ offer: String, screen: ResumeClaim?
     ) async throws(ConferenceError) -> Response {
         let id = (node.map { $0 + "." } ?? "") + Hexadecimal.encode(randomBytes(16))
         sessions.withLock { $0[id] = .starting }
@@ -182,7 +183,7 @@ package final class WHIPEndpoint: Sendable {
     }
 
     private func take(
-        _ request: JoinRequest, _ screen: ResumeClaim?, ended: @escaping @Sendable () -> Void
+        _ request: AdmittedJoin, _ screen: ResumeClaim?, ended: @escaping @Sendable () -> Void
     ) throws(ConferenceError) -> any MediaSeat {
         if let screen {
             return try joins.conference.screen(of: screen, in: request.room, for: request.client, ended: ended)

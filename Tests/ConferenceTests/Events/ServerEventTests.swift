@@ -15,7 +15,7 @@ import Testing
     }
 
     private func join(_ conference: Conference, _ name: String) throws -> Participant {
-        try conference.join(JoinRequest(room: "r", name: name)) { _ in }
+        try conference.join(AdmittedJoin(room: "r", name: name)) { _ in }
     }
 
     @Test func `a call is told from its beginning to its end`() async throws {
@@ -84,7 +84,7 @@ import Testing
             var change = RoomSettingsChange()
             change.pin = "1234"
             try conference.createRoom("r", change)
-            var request = JoinRequest(room: "r", name: "Ann")
+            var request = AdmittedJoin(room: "r", name: "Ann")
             request.pin = "1234"
             let ann = try conference.join(request) { _ in }
             // What happens in the step that opens the room is private still.

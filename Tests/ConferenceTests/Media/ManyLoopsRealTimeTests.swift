@@ -28,7 +28,7 @@ struct ManyLoopsRealTimeTests {
             defer { for client in clients { client.stop() } }
             var seats: [Participant] = []
             for (number, client) in clients.enumerated() {
-                var request = JoinRequest(room: "r", name: "Guest \(number)")
+                var request = AdmittedJoin(room: "r", name: "Guest \(number)")
                 request.chatChannel = number == 2 ? nil : "board"
                 let seat = try conference.join(request) { _ in }
                 seats.append(seat)
@@ -64,7 +64,7 @@ struct ManyLoopsRealTimeTests {
             // Every loop removes a participant that leaves, and the next one takes its place.
             seats[0].leave()
             #expect(await eventually { conference.media.peers.host(of: seats[0].id) == nil })
-            let next = try conference.join(JoinRequest(room: "r", name: "Next")) { _ in }
+            let next = try conference.join(AdmittedJoin(room: "r", name: "Next")) { _ in }
             let newcomer = try LoopbackClient(codec: .vp8, colour: colour, tone: 700)
             defer { newcomer.stop() }
             try await newcomer.call { try await next.offer($0) }
@@ -81,7 +81,7 @@ struct ManyLoopsRealTimeTests {
         } _: { conference in
             let loads = { conference.media.audioClocks.map(\.load) }
             let seats = try (0..<4).map { number in
-                try conference.join(JoinRequest(room: "r\(number)", name: "A")) { _ in }
+                try conference.join(AdmittedJoin(room: "r\(number)", name: "A")) { _ in }
             }
             #expect(loads() == [10, 10], "two rooms of one each")
             for seat in seats { seat.withdraw() }

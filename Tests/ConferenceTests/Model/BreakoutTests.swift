@@ -31,8 +31,8 @@ struct BreakoutTests {
         for id in ["host", "ann", "bob", "cem", "dan"] { try join(id) }
     }
 
-    private mutating func join(_ id: String, _ change: (inout JoinRequest) -> Void = { _ in }) throws {
-        var request = JoinRequest(room: "r", name: id)
+    private mutating func join(_ id: String, _ change: (inout AdmittedJoin) -> Void = { _ in }) throws {
+        var request = AdmittedJoin(room: "r", name: id)
         (request.roleIsProven, request.isNative) = (false, true)
         change(&request)
         _ = try room.join(request, id: id, secret: "s", at: now)
@@ -242,7 +242,7 @@ struct BreakoutTests {
     mutating func noModerator() throws {
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(timeIntervalSince1970: 0), at: .zero)
         for (id, role) in [("host", Role.moderator), ("ann", .participant)] {
-            var request = JoinRequest(room: "r", name: id)
+            var request = AdmittedJoin(room: "r", name: id)
             (request.role, request.roleIsProven, request.isNative) = (role, true, true)
             _ = try room.join(request, id: id, secret: "s", at: now)
         }

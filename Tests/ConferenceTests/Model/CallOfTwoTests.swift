@@ -20,7 +20,7 @@ struct CallOfTwoTests {
         _ id: String, _ room: inout Room, as role: Role = .participant, _ kind: JoinRequest.Kind = .participant,
         for other: String? = nil
     ) throws {
-        let request = JoinRequest(room: "r", name: id, role: role, kind: kind, asParticipant: other)
+        let request = AdmittedJoin(room: "r", name: id, role: role, kind: kind, asParticipant: other)
         _ = try room.join(request, id: id, secret: "s", at: .zero)
     }
 

@@ -20,9 +20,9 @@ struct GuestLinkTests {
     @discardableResult
     private mutating func join(
         _ id: String, by link: GuestLink, _ visit: String? = nil, secret: String? = nil, after time: TimeInterval = 0,
-        _ change: (inout JoinRequest) -> Void = { _ in }
+        _ change: (inout AdmittedJoin) -> Void = { _ in }
     ) throws(ConferenceError) -> Member {
-        var request = JoinRequest(room: "r", name: id)
+        var request = AdmittedJoin(room: "r", name: id)
         (request.roleIsProven, request.isNative, request.visit) = (false, true, visit)
         request.guestPass = GuestPass(link: link.id, secret: secret ?? link.secret)
         change(&request)

@@ -15,9 +15,10 @@ struct HostTests {
 
     @discardableResult
     private mutating func join(
-        _ id: String, after time: Duration = .zero, key: String? = nil, _ change: (inout JoinRequest) -> Void = { _ in }
+        _ id: String, after time: Duration = .zero, key: String? = nil,
+        _ change: (inout AdmittedJoin) -> Void = { _ in }
     ) throws(ConferenceError) -> Member {
-        var request = JoinRequest(room: "r", name: id)
+        var request = AdmittedJoin(room: "r", name: id)
         (request.roleIsProven, request.isNative, request.hostKey) = (false, true, key)
         change(&request)
         return try room.join(request, id: id, secret: "s", at: .zero + time)

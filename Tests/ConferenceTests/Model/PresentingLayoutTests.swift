@@ -15,7 +15,7 @@ struct PresentingLayoutTests {
         var room = Room(id: "r", settings: settings, createdAt: Date(timeIntervalSince1970: 0), at: .zero)
         room.layoutsWithPresentingRules = ["presentation", "stage"]
         for id in people {
-            _ = try room.join(JoinRequest(room: "r", name: id), id: id, secret: "s", at: .zero)
+            _ = try room.join(AdmittedJoin(room: "r", name: id), id: id, secret: "s", at: .zero)
         }
         return room
     }
@@ -130,7 +130,7 @@ struct PresentingLayoutTests {
     @Test("a viewer who stands for a participant gets that one's view")
     func standIns() throws {
         var room = try room()
-        var request = JoinRequest(room: "r", name: "w", kind: .viewer)
+        var request = AdmittedJoin(room: "r", name: "w", kind: .viewer)
         request.asParticipant = "a"
         _ = try room.join(request, id: "w", secret: "s", at: .zero)
         try choose("speaker", pins: ["b"], by: "a", in: &room)

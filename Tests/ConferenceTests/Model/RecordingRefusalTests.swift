@@ -12,7 +12,7 @@ struct RecordingRefusalTests {
 
     init() throws {
         for id in ["host", "ann", "bob"] {
-            var request = JoinRequest(room: "r", name: id)
+            var request = AdmittedJoin(room: "r", name: id)
             (request.roleIsProven, request.isNative) = (false, true)
             if id == "bob" { request.unrecordedBy = [.token] }
             _ = try room.join(request, id: id, secret: "s", at: .zero)

@@ -10,14 +10,15 @@ struct RoleTests {
     private var room = Room(
         id: "r", settings: RoomSettings(), createdAt: Date(timeIntervalSince1970: 0), at: .zero)
 
-    private func request(_ id: String, _ change: (inout JoinRequest) -> Void = { _ in }) -> JoinRequest {
-        var request = JoinRequest(room: "r", name: id)
+    private func request(_ id: String, _ change: (inout AdmittedJoin) -> Void = { _ in }) -> AdmittedJoin {
+        var request = AdmittedJoin(room: "r", name: id)
         (request.roleIsProven, request.isNative) = (false, true)
         change(&request)
         return request
     }
 
-    private mutating func join(_ id: String, _ change: (inout JoinRequest) -> Void = { _ in }) throws(ConferenceError) {
+    private mutating func join(_ id: String, _ change: (inout AdmittedJoin) -> Void = { _ in }) throws(ConferenceError)
+    {
         _ = try room.join(request(id, change), id: id, secret: "s", at: .zero)
     }
 

@@ -10,10 +10,10 @@ struct RoomPolicyTests {
     private var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(timeIntervalSince1970: 0), at: .zero)
 
     @discardableResult
-    private mutating func join(_ id: String, _ change: (inout JoinRequest) -> Void = { _ in }) throws(ConferenceError)
+    private mutating func join(_ id: String, _ change: (inout AdmittedJoin) -> Void = { _ in }) throws(ConferenceError)
         -> Member
     {
-        var request = JoinRequest(room: "r", name: id)
+        var request = AdmittedJoin(room: "r", name: id)
         (request.roleIsProven, request.isNative) = (false, true)
         change(&request)
         return try room.join(request, id: id, secret: "s", at: .zero)

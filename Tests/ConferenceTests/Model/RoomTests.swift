@@ -18,7 +18,7 @@ struct RoomTests {
         _ room: inout Room, _ id: String, role: Role = .participant, kind: JoinRequest.Kind = .participant
     ) throws(ConferenceError) {
         _ = try room.join(
-            JoinRequest(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
+            AdmittedJoin(room: "r", name: id, role: role, kind: kind), id: id, secret: "s-\(id)", at: at(1))
     }
 
     @Test("a full room refuses the next participant, a locked one all except proven moderators")
@@ -28,7 +28,7 @@ struct RoomTests {
         #expect(throws: ConferenceError.roomFull("r")) { try join(&full, "b") }
         var locked = room { $0.locked = true }
         #expect(throws: ConferenceError.roomLocked("r")) { try join(&locked, "a") }
-        var claimed = JoinRequest(room: "r", name: "c", role: .moderator)
+        var claimed = AdmittedJoin(room: "r", name: "c", role: .moderator)
         claimed.roleIsProven = false
         #expect(throws: ConferenceError.roomLocked("r")) { try locked.join(claimed, id: "c", secret: "", at: at(1)) }
         try join(&locked, "m", role: .moderator)
@@ -97,7 +97,7 @@ struct RoomTests {
 
         var open = self.room()
         for id in ["a", "b"] {
-            var request = JoinRequest(room: "r", name: id)
+            var request = AdmittedJoin(room: "r", name: id)
             request.roleIsProven = false
             _ = try open.join(request, id: id, secret: "", at: at(1))
         }
@@ -123,7 +123,7 @@ struct RoomTests {
     @Test("a participant without signalling leaves 30 s after its media")
     func silence() throws {
         var room = room()
-        var request = JoinRequest(room: "r", name: "whip")
+        var request = AdmittedJoin(room: "r", name: "whip")
         request.hasSignalling = false
         _ = try room.join(request, id: "w", secret: "", at: at(0))
         room.media("w", isConnected: true, at: at(5))

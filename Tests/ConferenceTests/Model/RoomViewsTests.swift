@@ -13,7 +13,7 @@ struct RoomViewsTests {
         var settings = RoomSettings()
         settings.views = views
         var room = Room(id: "r", settings: settings, createdAt: Date(), at: now)
-        for id in ids { _ = try room.join(JoinRequest(room: "r", name: id), id: id, secret: "s", at: now) }
+        for id in ids { _ = try room.join(AdmittedJoin(room: "r", name: id), id: id, secret: "s", at: now) }
         return room
     }
 
@@ -118,7 +118,7 @@ struct RoomViewsTests {
         var room = try room(["a"])
         try room.show("portrait", to: "a")
         try room.choose(room.choice("speaker", pins: [], by: "a"), by: "a")
-        let request = JoinRequest(room: "r", name: "e", role: .viewer, kind: .viewer, asParticipant: "a")
+        let request = AdmittedJoin(room: "r", name: "e", role: .viewer, kind: .viewer, asParticipant: "a")
         _ = try room.join(request, id: "e", secret: "s", at: now)
         #expect(room.views["e"] == room.views["a"])
         try room.show("main", to: "e")

@@ -91,12 +91,12 @@ struct RosterTests {
     func changedMembers() throws {
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(), at: .zero)
         for id in ["a", "b", "c", "d"] {
-            _ = try room.join(JoinRequest(room: "r", name: id), id: id, secret: "s", at: .zero)
+            _ = try room.join(AdmittedJoin(room: "r", name: id), id: id, secret: "s", at: .zero)
         }
         let old = room
         room.leave("a", at: .zero)
         try room.setState("c", audio: false, video: nil, hand: nil)
-        _ = try room.join(JoinRequest(room: "r", name: "e"), id: "e", secret: "s", at: .zero)
+        _ = try room.join(AdmittedJoin(room: "r", name: "e"), id: "e", secret: "s", at: .zero)
         let changed = room.changedMembers(since: old)
         #expect(changed.map(\.now.id) == ["c"] && changed.map(\.before.audioOn) == [true])
         #expect(old.changedMembers(since: old).isEmpty)

@@ -117,10 +117,10 @@ import Testing
         try conference.start()
         let file = try Self.png(64, 64)
         try await conference.storeAvatar(file, as: "ann")
-        var request = JoinRequest(room: "r", name: "Ann")
+        var request = AdmittedJoin(room: "r", name: "Ann")
         request.avatar = "ann"
         let ann = try conference.join(request) { _ in }
-        let bob = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in }
+        let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
         // The store's queue is in order: when this is answered, the join's picture was taken.
         _ = try await conference.storedAvatar("ann")
         let shown = try await conference.avatar(of: ann.id, in: "r")

@@ -28,7 +28,7 @@ struct MeetingRecordingsRealTimeTests {
     private func join(
         _ conference: Conference, _ name: String, _ role: Role = .participant, isProven: Bool = false
     ) throws -> Participant {
-        var request = JoinRequest(
+        var request = AdmittedJoin(
             room: "r", name: name, role: role, kind: role == .viewer ? .viewer : .participant)
         request.roleIsProven = isProven
         return try conference.join(request) { _ in }

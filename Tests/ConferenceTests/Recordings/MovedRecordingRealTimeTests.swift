@@ -25,7 +25,7 @@ struct MovedRecordingRealTimeTests {
         let secrets = TestSecrets()
         try await withServer(secrets) { a in
             try await withServer(secrets) { b in
-                var request = JoinRequest(room: "r", name: "Ann")
+                var request = AdmittedJoin(room: "r", name: "Ann")
                 (request.isNative, request.roleIsProven) = (true, false)
                 let ann = try a.join(request) { _ in }
                 #expect(await eventually { a.room("r")?.recordings.count == 1 })

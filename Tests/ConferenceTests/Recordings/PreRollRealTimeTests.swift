@@ -33,7 +33,7 @@ struct PreRollRealTimeTests {
     func before() async throws {
         try await withRoom { conference in
             #expect(conference.room("r")?.preRoll == .zero, "nobody is in the room")
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             #expect(ann.preRoll == .seconds(3) && conference.room("r")?.preRoll == .seconds(3))
             try await Task.sleep(for: .seconds(3.5))
             #expect(kept(conference) > 100_000)
@@ -71,7 +71,7 @@ struct PreRollRealTimeTests {
     @Test("another size of the picture begins a new pre-roll, and without the setting nothing is kept")
     func changes() async throws {
         try await withRoom { conference in
-            _ = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             #expect(await eventually { kept(conference) > 1000 })
             var wider = RoomSettingsChange()
             (wider.width, wider.height) = (640, 360)
@@ -84,7 +84,7 @@ struct PreRollRealTimeTests {
             #expect(report.closedProperly && report.tracks.first?.height == 360)
         }
         try await withRoom(.zero) { conference in
-            _ = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             #expect(conference.registry["r"]?.engine.isRunning == false && kept(conference) == 0)
         }
     }

@@ -105,9 +105,9 @@ struct RecordingLifeRealTimeTests {
                 try conference.pauseRecording(recording.id)
             }
             #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.pauseRecording("none") }
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .moderator)) { _ in }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann", role: .moderator)) { _ in }
             await #expect { try await ann.record(.pause) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
-            let bob = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in }
+            let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
             await #expect { try await bob.record(.start) } throws: { ($0 as? ConferenceError)?.kind == "forbidden" }
         }
     }
@@ -123,7 +123,7 @@ struct RecordingLifeRealTimeTests {
             // Each of these joins wants a recording of its room.
             for number in 0..<4 {
                 let told = Guarded(false)
-                _ = try conference.join(JoinRequest(room: "r\(number)", name: "Ann")) { event in
+                _ = try conference.join(AdmittedJoin(room: "r\(number)", name: "Ann")) { event in
                     if case .participants = event.event { told.withLock { $0 = true } }
                 }
                 #expect(await eventually(.seconds(5)) { told.withLock { $0 } })
@@ -157,7 +157,7 @@ struct RecordingLifeRealTimeTests {
             }
             #expect(await eventually { conference.room("a")?.recording == nil })
             for room in ["a", "b"] { _ = try await conference.snapshot(room) }
-            _ = try conference.join(JoinRequest(room: "a", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "a", name: "Ann")) { _ in }
             #expect(!isStopped.withLock { $0 })
             disk.unblock()
             let info = try await stop.value
@@ -174,7 +174,7 @@ struct RecordingLifeRealTimeTests {
         try await withSmallRooms(scratch, disk, change: { $0.recording.minimumFree = 2 << 30 }) { conference in
             let errors = Guarded<[String]>([])
             for room in ["a", "b"] {
-                _ = try conference.join(JoinRequest(room: room, name: "Ann")) { event in
+                _ = try conference.join(AdmittedJoin(room: room, name: "Ann")) { event in
                     if case .error(let error) = event.event { errors.withLock { $0.append(error.message) } }
                 }
             }

@@ -17,7 +17,7 @@ struct RecordingTimelineRealTimeTests {
             settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
         } _: { conference in
             func join(_ name: String, _ role: Role = .participant) throws -> Participant {
-                var request = JoinRequest(
+                var request = AdmittedJoin(
                     room: "r", name: name, role: role, kind: role == .viewer ? .viewer : .participant)
                 request.roleIsProven = false
                 return try conference.join(request) { _ in }

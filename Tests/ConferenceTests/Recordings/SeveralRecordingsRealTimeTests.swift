@@ -84,7 +84,7 @@ struct SeveralRecordingsRealTimeTests {
     func control() async throws {
         try await withRoom { conference in
             let told = Guarded<[(String?, [String])]>([])
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .moderator)) {
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann", role: .moderator)) {
                 if case .recording(let one, let all) = $0.event {
                     told.withLock { $0.append((one?.id, all.map { "\($0.id) \($0.state.rawValue)" })) }
                 }
@@ -125,7 +125,7 @@ struct SeveralRecordingsRealTimeTests {
     @Test("a pre-roll goes on beside audio alone, and is the first recording's of its view")
     func preRoll() async throws {
         try await withRoom({ $0.recording.preRoll = .seconds(3) }) { conference in
-            _ = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             let audio = try await conference.startRecording("r", RecordingWish(audioOnly: true))
             try await Task.sleep(for: .seconds(2))
             #expect(audio.preRoll == .zero && conference.room("r")?.preRoll == .seconds(3))
@@ -167,7 +167,7 @@ struct SeveralRecordingsRealTimeTests {
         let disk = TestDisk()
         try await withRoom(disk: disk) { conference in
             let ann = try LoopbackClient(codec: .vp8, colour: (81, 90, 220), tone: 600)
-            let seat = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            let seat = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             try await ann.call { try await seat.offer($0) }
             #expect(await eventually { ann.seen.frames > 3 })
             let wishes =

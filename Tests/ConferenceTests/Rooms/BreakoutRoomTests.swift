@@ -23,7 +23,7 @@ struct BreakoutRoomTests {
     private func join(
         _ conference: Conference, _ name: String, _ told: Told = Told(), native: Bool = true
     ) throws -> Participant {
-        var request = JoinRequest(room: "r", name: name)
+        var request = AdmittedJoin(room: "r", name: name)
         (request.roleIsProven, request.isNative) = (false, native)
         return try conference.join(request) { told.take($0) }
     }

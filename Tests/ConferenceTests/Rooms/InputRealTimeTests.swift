@@ -34,7 +34,7 @@ import Testing
 
     @Test func `an input is a participant that does not keep the room`() async throws {
         try await withInputs { conference in
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .moderator)) { _ in }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann", role: .moderator)) { _ in }
             let input = try conference.addInput(listener(50_911), to: "r")
             #expect(!input.url.contains("sesame"))
             let members = conference.room("r")?.participants ?? []
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a file that is no media fails, says why, and its participant leaves`() async throws {
         try await withInputs { conference in
-            _ = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             let input = try conference.addInput(InputWish(url: "a.mp4", name: "Film"), to: "r")
             try await wait("it fails") { (try? conference.input(input.id, in: "r").state) == .failed }
             #expect(try conference.input(input.id, in: "r").reason?.isEmpty == false)
@@ -89,7 +89,7 @@ import Testing
     ])
     func `what is not permitted is refused or fails`(url: String) async throws {
         try await withInputs { conference in
-            _ = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             guard url == "nothing.mp4" else {
                 #expect(throws: ConferenceError.self) {
                     try conference.addInput(InputWish(url: url, name: "x"), to: "r")

@@ -40,7 +40,7 @@ struct KeptRoomsTests {
     }
 
     private func join(_ conference: Conference, _ name: String, key: String? = nil) throws -> Participant {
-        var request = JoinRequest(room: "r", name: name)
+        var request = AdmittedJoin(room: "r", name: name)
         (request.roleIsProven, request.isNative, request.hostKey) = (false, true, key)
         return try conference.join(request) { _ in }
     }

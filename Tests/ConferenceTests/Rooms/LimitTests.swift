@@ -15,7 +15,7 @@ struct LimitTests {
         _ conference: Conference, _ room: String, address: UInt32? = nil, role: Role = .participant,
         kind: JoinRequest.Kind = .participant, hasSignalling: Bool = true
     ) throws -> Participant {
-        var request = JoinRequest(room: room, name: "Ann", role: role, kind: kind)
+        var request = AdmittedJoin(room: room, name: "Ann", role: role, kind: kind)
         request.client.address = address.map { .v4($0) }
         request.hasSignalling = hasSignalling
         return try conference.join(request) { _ in }
@@ -68,7 +68,7 @@ struct LimitTests {
             let used = try join(conference, "used", address: 1)
             conference.registry.setUsed(used.id, true)
             let reasons = Guarded<[LeaveReason]>([])
-            var request = JoinRequest(room: "squat0", name: "Eve")
+            var request = AdmittedJoin(room: "squat0", name: "Eve")
             request.client.address = .v4(1)
             _ = try conference.join(request) { event in
                 if case .left(let reason) = event.event { reasons.withLock { $0.append(reason) } }
@@ -225,7 +225,7 @@ struct LimitTests {
     @Test("a join that the room refuses does not count")
     func refusedJoins() async throws {
         try await withConference { conference in
-            var request = JoinRequest(room: "r", name: "Ann", kind: .viewer, asParticipant: "nobody")
+            var request = AdmittedJoin(room: "r", name: "Ann", kind: .viewer, asParticipant: "nobody")
             request.client.address = .v4(1)
             for _ in 0..<5 { #expect(throws: ConferenceError.self) { try conference.join(request) { _ in } } }
             request.layout = "none"
@@ -432,7 +432,7 @@ struct LimitTests {
         try await withConference { conference in
             let clients = try (0..<2).map { _ in try LoopbackClient(codec: .vp8, colour: (90, 90, 90), tone: 500) }
             let reasons = Guarded<[LeaveReason]>([])
-            let costly = try conference.join(JoinRequest(room: "r", name: "Eve")) { event in
+            let costly = try conference.join(AdmittedJoin(room: "r", name: "Eve")) { event in
                 if case .left(let reason) = event.event { reasons.withLock { $0.append(reason) } }
             }
             let other = try join(conference, "r")
@@ -461,11 +461,11 @@ struct LimitTests {
     @Test("who comes back while the server goes down waits a second for the next one, and keeps its ticket")
     func goingDown() async throws {
         try await withConference { conference in
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             await conference.drain(within: .seconds(2))
             for attempt in [
                 { _ = try conference.resume(id: ann.id, secret: ann.resumeSecret) { _ in } },
-                { _ = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in } },
+                { _ = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in } },
             ] {
                 let error = #expect(throws: ConferenceError.self) { try attempt() }
                 #expect(error?.message == ConferenceError.draining.message && error?.retryAfter == .seconds(1))

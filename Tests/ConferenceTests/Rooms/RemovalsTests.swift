@@ -109,8 +109,8 @@ struct RemovalsTests {
 
     // MARK: - In a conference
 
-    private func request(_ name: String, address: UInt32, role: Role? = nil) -> JoinRequest {
-        var request = JoinRequest(room: "r", name: name, role: role ?? .participant)
+    private func request(_ name: String, address: UInt32, role: Role? = nil) -> AdmittedJoin {
+        var request = AdmittedJoin(room: "r", name: name, role: role ?? .participant)
         (request.roleIsProven, request.isNative) = (role != nil, true)
         request.client.address = .v4(address)
         return request

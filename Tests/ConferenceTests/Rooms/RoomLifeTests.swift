@@ -6,7 +6,7 @@ import Testing
 @Suite("The life of rooms")
 struct RoomLifeTests {
     private func join(_ conference: Conference, _ room: String) throws -> Participant {
-        try conference.join(JoinRequest(room: room, name: "Ann")) { _ in }
+        try conference.join(AdmittedJoin(room: room, name: "Ann")) { _ in }
     }
 
     @Test("a room that was created for a join ends when the join is withdrawn, others stay as they were")

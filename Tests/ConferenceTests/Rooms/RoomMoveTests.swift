@@ -37,9 +37,9 @@ struct RoomMoveTests {
 
     private func join(
         _ conference: Conference, _ name: String, native: Bool = true, _ told: Told = Told(),
-        _ change: (inout JoinRequest) -> Void = { _ in }
+        _ change: (inout AdmittedJoin) -> Void = { _ in }
     ) throws -> Participant {
-        var request = JoinRequest(room: "r", name: name)
+        var request = AdmittedJoin(room: "r", name: name)
         (request.roleIsProven, request.isNative) = (false, native)
         change(&request)
         return try conference.join(request) { told.take($0) }
@@ -70,7 +70,7 @@ struct RoomMoveTests {
             let ann = try come("Ann", 1, at: a)
             let (bob, eve, cem) = try (come("Bob", 2, at: a), come("Eve", 3, sub: "eve", at: a), come("Cem", 4, at: a))
             for person in [bob, eve, cem] { try ann.moderate(.remove(person.id)) }
-            var back = JoinRequest(room: "r", name: "Cem")
+            var back = AdmittedJoin(room: "r", name: "Cem")
             (back.isNative, back.client.address) = (true, .v4(4))
             let wait = try a.wait(for: back) { _ in }
             try ann.moderate(.admit(wait))
@@ -350,7 +350,7 @@ struct RoomMoveTests {
             var door = RoomSettingsChange()
             door.admit = .moderator
             try a.updateRoom("r", door)
-            _ = try a.wait(for: JoinRequest(room: "r", name: "Wendy")) { end in waiter.withLock { $0 = end } }
+            _ = try a.wait(for: AdmittedJoin(room: "r", name: "Wendy")) { end in waiter.withLock { $0 = end } }
             try carry(a, to: b)
             try await a.beginMove("r", within: .seconds(60))
             #expect(a.state(of: "r") == nil, "what is stored stays")
@@ -406,7 +406,7 @@ struct RoomMoveTests {
     @Test("without seatSecrets nothing is kept, and secrets are 32 random characters")
     func alone() async throws {
         try await withConference { conference in
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             #expect(ann.resumeSecret.count == 32)
             ann.leave(.timeout)
             #expect(conference.registry["r"]?.read(\.room.absent) == AbsentSeats())

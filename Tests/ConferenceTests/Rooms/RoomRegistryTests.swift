@@ -8,7 +8,7 @@ import Threads
 @Suite("RoomRegistry")
 struct RoomRegistryTests {
     private func join(_ conference: Conference, _ room: String) throws(ConferenceError) -> Participant {
-        try conference.join(JoinRequest(room: room, name: "Ann")) { _ in }
+        try conference.join(AdmittedJoin(room: room, name: "Ann")) { _ in }
     }
 
     @Test("while a room's lock is held, participants join, talk and leave in another room")
@@ -74,7 +74,7 @@ struct RoomRegistryTests {
     @Test("a join that a room refuses leaves neither a room nor a count")
     func refusal() async throws {
         try await withConference { conference in
-            var request = JoinRequest(room: "r", name: "Ann")
+            var request = AdmittedJoin(room: "r", name: "Ann")
             request.asParticipant = "nobody"
             #expect(throws: ConferenceError.self) { try conference.join(request) { _ in } }
             #expect(conference.room("r") == nil && conference.registry.rooms.isEmpty)

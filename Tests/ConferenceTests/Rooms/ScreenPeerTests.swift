@@ -16,7 +16,7 @@ struct ScreenPeerTests {
 
     init() throws {
         for id in ["a", "b"] {
-            var request = JoinRequest(room: "r", name: id)
+            var request = AdmittedJoin(room: "r", name: id)
             (request.roleIsProven, request.isNative) = (false, true)
             _ = try room.join(request, id: id, secret: "s", at: .zero)
         }
@@ -121,7 +121,7 @@ struct ScreenSenderTests {
     @Test("it counts as a seat and ends once: with its end, its participant, its room, and another one")
     func ending() async throws {
         try await withConference { conference in
-            let owner = try conference.join(JoinRequest(room: "r", name: "Ada")) { _ in }
+            let owner = try conference.join(AdmittedJoin(room: "r", name: "Ada")) { _ in }
             let first = try send(conference, owner)
             #expect(seats(conference) == 2 && owner.participants.count == 1)
             let second = try send(conference, owner)
@@ -133,7 +133,7 @@ struct ScreenSenderTests {
             _ = try send(conference, owner)
             owner.leave()
             #expect(await eventually { ends.withLock { $0 } == 3 } && seats(conference) == 0)
-            let other = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in }
+            let other = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
             _ = try send(conference, other)
             try conference.endRoom("r")
             #expect(await eventually { ends.withLock { $0 } == 4 } && seats(conference) == 0)
@@ -143,7 +143,7 @@ struct ScreenSenderTests {
     @Test("only the secret of the seat opens it, and the answer does not tell who is there")
     func secrets() async throws {
         try await withConference { conference in
-            let owner = try conference.join(JoinRequest(room: "r", name: "Ada")) { _ in }
+            let owner = try conference.join(AdmittedJoin(room: "r", name: "Ada")) { _ in }
             var answers: Set<ConferenceError> = []
             for (id, secret, room) in [
                 (owner.id, "x", "r"), ("x", owner.resumeSecret, "r"), (owner.id, owner.resumeSecret, "s"),
@@ -161,7 +161,7 @@ struct ScreenSenderTests {
     @Test("it is taken only so often, and not without a free seat")
     func limits() async throws {
         try await withConference({ $0.limits.seats = 2 }) { conference in
-            let owner = try conference.join(JoinRequest(room: "r", name: "Ada")) { _ in }
+            let owner = try conference.join(AdmittedJoin(room: "r", name: "Ada")) { _ in }
             let screen = try send(conference, owner)
             // Both have media: nobody displaces them.
             for id in [owner.id, screen.id] { conference.registry.setUsed(id, true) }
@@ -174,7 +174,7 @@ struct ScreenSenderTests {
     @Test("a peer that never connects ends, and an offer of audio and video gets an answer that takes the video")
     func offer() async throws {
         try await withConference { conference in
-            let owner = try conference.join(JoinRequest(room: "r", name: "Ada")) { _ in }
+            let owner = try conference.join(AdmittedJoin(room: "r", name: "Ada")) { _ in }
             let sender = try send(conference, owner)
             let client = try LoopbackClient(codec: .vp8, colour: (81, 90, 240), tone: 440)
             defer { client.stop() }

@@ -11,7 +11,7 @@ import Testing
 struct ScreenTests {
     private func room(_ people: [String] = ["a", "b"]) throws -> Room {
         var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(timeIntervalSince1970: 0), at: .zero)
-        for id in people { _ = try room.join(JoinRequest(room: "r", name: id), id: id, secret: "s", at: .zero) }
+        for id in people { _ = try room.join(AdmittedJoin(room: "r", name: id), id: id, secret: "s", at: .zero) }
         return room
     }
 

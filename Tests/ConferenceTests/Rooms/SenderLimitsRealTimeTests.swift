@@ -13,7 +13,7 @@ struct SenderLimitsRealTimeTests {
     func limits() async throws {
         try await withConference { conference in
             let people = try (0..<4).map { _ in
-                var request = JoinRequest(room: "r", name: "Ann")
+                var request = AdmittedJoin(room: "r", name: "Ann")
                 request.view = "portrait"
                 return try conference.join(request) { _ in }
             }

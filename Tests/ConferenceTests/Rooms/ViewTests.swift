@@ -30,9 +30,9 @@ struct ViewTests {
 
     private func join(
         _ conference: Conference, _ room: String = "r", told: Told = Told(),
-        _ change: (inout JoinRequest) -> Void = { _ in }
+        _ change: (inout AdmittedJoin) -> Void = { _ in }
     ) throws -> Participant {
-        var request = JoinRequest(room: room, name: "Ann")
+        var request = AdmittedJoin(room: room, name: "Ann")
         change(&request)
         return try conference.join(request) { told.take($0) }
     }

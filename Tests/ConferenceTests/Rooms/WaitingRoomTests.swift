@@ -32,8 +32,8 @@ struct WaitingRoomTests {
         var repeated: Int { state.withLock { $0.others } }
     }
 
-    private func request(_ name: String, address: UInt32 = 1, role: Role? = nil) -> JoinRequest {
-        var request = JoinRequest(room: "r", name: name, role: role ?? .participant)
+    private func request(_ name: String, address: UInt32 = 1, role: Role? = nil) -> AdmittedJoin {
+        var request = AdmittedJoin(room: "r", name: name, role: role ?? .participant)
         (request.roleIsProven, request.isNative) = (role != nil, true)
         request.client.address = .v4(address)
         return request
@@ -93,7 +93,7 @@ struct WaitingRoomTests {
     func moderators() async throws {
         try await withConference({ $0.rooms.settings.admit = .moderator }) { conference in
             let log = Log()
-            func guest(_ name: String) -> JoinRequest { request(name, role: .participant) }
+            func guest(_ name: String) -> AdmittedJoin { request(name, role: .participant) }
             #expect(throws: ConferenceError.mustWait("r")) { try conference.join(guest("Ann")) { _ in } }
             _ = try conference.wait(for: guest("Ann"), log.decided("Ann"))
             conference.seats.expire(at: MonotonicClock.now() + .seconds(600))

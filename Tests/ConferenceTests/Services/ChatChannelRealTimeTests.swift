@@ -42,14 +42,14 @@ struct ChatChannelRealTimeTests {
             $0.publicURL = publicURL
         } _: { conference in
             let log = ChatLog()
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { log.take($0) }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { log.take($0) }
             let clients = try (0..<2).map { _ in
                 try LoopbackClient(codec: .vp8, colour: (81, 90, 220), tone: 500, sendsMedia: false)
             }
             defer { for client in clients { client.stop() } }
             var seats: [Participant] = []
             for (name, client) in zip(["Bob", "Cem"], clients) {
-                var request = JoinRequest(room: "r", name: name)
+                var request = AdmittedJoin(room: "r", name: name)
                 request.chatChannel = "WebRTCData"
                 let seat = try conference.join(request) { event in
                     if case .chat = event.event { Issue.record("an event for one with a data channel") }

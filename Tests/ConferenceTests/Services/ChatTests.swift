@@ -31,7 +31,7 @@ struct ChatTests {
     ) throws -> (seat: Participant, log: ChatLog) {
         let log = ChatLog()
         return (
-            try conference.join(JoinRequest(room: "r", name: name, role: role, kind: kind)) { log.take($0) }, log
+            try conference.join(AdmittedJoin(room: "r", name: name, role: role, kind: kind)) { log.take($0) }, log
         )
     }
 

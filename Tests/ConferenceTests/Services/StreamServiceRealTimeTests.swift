@@ -54,7 +54,7 @@ struct StreamServiceRealTimeTests {
         let server = try SilentServer()
         try await withStreams { conference in
             let told = Guarded<[Bool]>([])
-            let seat = try conference.join(JoinRequest(room: "r", name: "Ann")) { event in
+            let seat = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { event in
                 if case .streaming(let isStreamed) = event.event { told.withLock { $0.append(isStreamed) } }
             }
             let url = "rtmp://127.0.0.1:\(server.port)/app/s3cret"

@@ -26,8 +26,8 @@ struct RoomLogTests {
         let scratch = ScratchDirectory(isMade: false)
         let conference = try Conference(.onLoopback(scratch), logger: Logger(label: "test") { _ in capture })
         try conference.start()
-        let ann = try conference.join(JoinRequest(room: "r", name: "Ann", role: .presenter)) { _ in }
-        let bob = try conference.join(JoinRequest(room: "r", name: "Bob")) { _ in }
+        let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann", role: .presenter)) { _ in }
+        let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
         _ = try conference.resume(id: ann.id, secret: ann.resumeSecret) { _ in }
         try await ann.record(.start)
         await #expect(throws: ConferenceError.self) { try await bob.record(.start) }

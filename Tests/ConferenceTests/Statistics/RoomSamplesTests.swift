@@ -9,7 +9,7 @@ import Threads
 @Suite("The samples by room", .serialized)
 struct RoomSamplesTests {
     private func join(_ conference: Conference, _ room: String, _ count: Int) throws {
-        for _ in 0..<count { _ = try conference.join(JoinRequest(room: room, name: "Ann")) { _ in } }
+        for _ in 0..<count { _ = try conference.join(AdmittedJoin(room: room, name: "Ann")) { _ in } }
     }
 
     private func people(_ samples: [MetricSample]) -> [String: Double] {

@@ -24,14 +24,14 @@ struct HLSRealTimeTests {
     }
 
     private func stream(_ conference: Conference) throws -> HLSStream? {
-        try conference.hls(JoinRequest(room: "r", name: "HLS"), isNew: true)
+        try conference.hls(AdmittedJoin(room: "r", name: "HLS"), isNew: true)
     }
 
     @Test("it runs while somebody is in the room, rests otherwise, and goes on as the same stream")
     func runs() async throws {
         try await withRoom { conference in
             #expect(try stream(conference) == nil)
-            let ann = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             #expect(ann.access.hls)
             let first = try #require(try stream(conference))
             #expect(await eventually { first.window.playlist(query: "").contains("#EXT-X-PART:") })
@@ -44,7 +44,7 @@ struct HLSRealTimeTests {
             let parts = first.window.playlist(query: "").matches(of: #/EXT-X-PART:/#).count
             try await Task.sleep(for: .seconds(1))
             #expect(first.window.playlist(query: "").matches(of: #/EXT-X-PART:/#).count <= parts + 1)
-            _ = try conference.join(JoinRequest(room: "r", name: "Bo")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Bo")) { _ in }
             #expect(try stream(conference)?.id == first.id)
             #expect(
                 await eventually {
@@ -57,7 +57,7 @@ struct HLSRealTimeTests {
     @Test("another size of the picture is a discontinuity, and turning it off ends the stream")
     func changes() async throws {
         try await withRoom { conference in
-            _ = try conference.join(JoinRequest(room: "r", name: "Ann")) { _ in }
+            _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             let first = try #require(try stream(conference))
             #expect(await eventually { first.window.playlist(query: "").contains("#EXT-X-PART:") })
             var change = RoomSettingsChange()
@@ -82,7 +82,7 @@ struct HLSRealTimeTests {
     @Test("the rules of joins are those of watching")
     func doors() async throws {
         try await withRoom { conference in
-            var request = JoinRequest(room: "r", name: "HLS")
+            var request = AdmittedJoin(room: "r", name: "HLS")
             request.roleIsProven = false
             var change = RoomSettingsChange()
             change.pin = "2718"

@@ -32,7 +32,7 @@ final class FakeConference: ConferenceService {
         var meeting: [RecordingInfo] = []
         /// Those of them that are the seat's own.
         var own: Set<String> = []
-        var requests: [JoinRequest] = []
+        var requests: [AdmittedJoin] = []
         var hls: [String: HLSStream] = [:]
         var events: [@Sendable (SharedEvent) -> Void] = []
         var milestones = JoinMilestones()
@@ -105,7 +105,7 @@ final class FakeConference: ConferenceService {
         return anna
     }
 
-    func hls(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
+    func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream? {
         guard let info = room(request.room) else { throw .roomNotFound(request.room) }
         // The rules are the room's own.
         let room = Room(id: info.id, settings: info.settings, createdAt: info.createdAt, at: .zero)
@@ -309,7 +309,7 @@ final class FakeConference: ConferenceService {
                 ? [MetricSample("tessera_room_participants", "People.", .gauge, 1, labels: ["room": "private"])] : [])
     }
 
-    func seat(_ request: JoinRequest, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
+    func seat(_ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> any ConferenceSeat
     {
         note("join \(request.room) \(request.name) \(request.role)")
@@ -322,7 +322,7 @@ final class FakeConference: ConferenceService {
     }
 
     func wait(
-        for request: JoinRequest, _ decided: @escaping @Sendable (WaitingEnd) -> Void
+        for request: AdmittedJoin, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String {
         state.withLock { $0.waits.append(decided) }
         return "w1"
@@ -346,7 +346,7 @@ final class FakeConference: ConferenceService {
 
     func seat(of claim: ResumeClaim, in room: String) throws(ConferenceError) -> any ConferenceSeat {
         guard claim == ResumeClaim(id: "p2", secret: "s"), self.room(room) != nil else { throw .unauthorized("gone") }
-        return FakeSeat(conference: self, request: JoinRequest(room: room, name: "Bob"))
+        return FakeSeat(conference: self, request: AdmittedJoin(room: room, name: "Bob"))
     }
 
     func screen(
@@ -361,7 +361,7 @@ final class FakeConference: ConferenceService {
 
     private struct FakeSeat: ConferenceSeat {
         let conference: FakeConference
-        let request: JoinRequest
+        let request: AdmittedJoin
 
         let id = "p2"
         var room: String { request.room }

@@ -91,12 +91,12 @@ import Threads
     private func join(
         _ limiter: PINLimiter, _ pin: String?, room: String = "r", address: UInt32 = 1
     ) async -> ErrorCode? {
-        var request = JoinRequest(room: room, name: "Eve")
+        var request = AdmittedJoin(room: room, name: "Eve")
         request.pin = pin
         request.client.address = .v4(address)
         do {
             // Without `throws(ConferenceError)`: Swift 6.3.1 crashes on the thunk from that to any error.
-            try await limiter.join(request) { (request: JoinRequest) async throws -> Void in
+            try await limiter.join(request) { (request: AdmittedJoin) async throws -> Void in
                 guard let pin = request.pin else { throw ConferenceError.pinRequired(room) }
                 if pin != "2718" { throw ConferenceError.wrongPIN(room) }
             }

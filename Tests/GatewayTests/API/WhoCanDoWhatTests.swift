@@ -1,5 +1,4 @@
 import Basics
-import Conference
 import Foundation
 import HTTPTypes
 import Logging
@@ -7,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Admission
+@testable import Conference
 @testable import Gateway
 @testable import Settings
 @testable import Signalling
@@ -141,8 +141,8 @@ import Testing
     /// Whether the conference performs a message's request for a seat with this role, beside a moderator and a viewer.
     private func isDone(_ message: String, _ role: Role, isProven: Bool, _ conference: Conference) async -> Bool {
         let room = "room-\(UInt64.random(in: 0...UInt64.max))"
-        func request(_ role: Role) -> JoinRequest {
-            var request = JoinRequest(room: room, name: "Anna", role: role)
+        func request(_ role: Role) -> AdmittedJoin {
+            var request = AdmittedJoin(room: room, name: "Anna", role: role)
             (request.roleIsProven, request.isNative) = (isProven, true)
             return request
         }

@@ -104,7 +104,7 @@ struct ClusterBridgeTests {
         }
 
         func join(_ room: String, _ name: String, key: String? = nil) throws -> Participant {
-            var request = JoinRequest(room: room, name: name)
+            var request = AdmittedJoin(room: room, name: name)
             request.hostKey = key
             (request.roleIsProven, request.isNative) = (false, true)
             return try conference.join(request) { _ in }

@@ -15,7 +15,7 @@ struct HostKeyLimiterTests {
     private func tries(_ limiter: HostKeyLimiter, _ address: UInt32, _ key: String?, isRight: Bool = false) async
         -> Bool
     {
-        var request = JoinRequest(room: "r", name: "Eve")
+        var request = AdmittedJoin(room: "r", name: "Eve")
         (request.client.address, request.hostKey) = (.v4(address), key)
         do {
             _ = try await limiter.join(request, isRight: { $0 }) { _ in isRight }

@@ -47,7 +47,7 @@ import Threads
         for _ in 0..<50 {
             await #expect(throws: ConferenceError.self) {
                 try await limiter.join(request) {
-                    request
+                    JoinAuthorizer.admitUnproven(request)
                 } join: { _ in
                     throw ConferenceError.unknownLayout("no")
                 }

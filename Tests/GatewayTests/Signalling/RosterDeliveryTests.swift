@@ -115,7 +115,7 @@ import Testing
                 joins += 1
                 let role: Role = Bool.random(using: &random) ? .viewer : .participant
                 _ = try? room.join(
-                    JoinRequest(room: "r", name: "P\(joins)", role: role), id: "p\(joins)", secret: "s", at: now)
+                    AdmittedJoin(room: "r", name: "P\(joins)", role: role), id: "p\(joins)", secret: "s", at: now)
                 if clients.count < 12 {
                     var client = Client(wantsDeltas: joins % 4 != 0)
                     client.perform(
@@ -150,7 +150,7 @@ import Testing
         // One more change, announced to all clients.
         now += .seconds(1)
         if let update = announcer.announcement(of: { room.infos }, at: now) { tell(update) }
-        _ = try room.join(JoinRequest(room: "r", name: "Last"), id: "last", secret: "s", at: now + .seconds(1))
+        _ = try room.join(AdmittedJoin(room: "r", name: "Last"), id: "last", secret: "s", at: now + .seconds(1))
         guard case .announce(let last) = announcer.changed({ room.infos }, at: now + .seconds(1)) else {
             Issue.record("nothing to announce")
             return

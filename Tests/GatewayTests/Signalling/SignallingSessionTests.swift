@@ -40,7 +40,7 @@ import Testing
     @Test func `a join requests a seat and gets joined`() {
         var asked = JoinRequest(room: "Daily stand-up", name: "Anna", layout: "speaker")
         asked.view = "portrait"
-        (asked.roleIsProven, asked.isNative) = (false, true)
+        asked.isNative = true
         var session = SignallingSession(sdpLimit: 1000)
         #expect(
             session.received(

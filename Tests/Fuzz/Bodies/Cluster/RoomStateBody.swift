@@ -33,11 +33,10 @@ enum RoomStateBody {
         let settings = (try? state.settings.settings(on: RoomSettings()) { _ in true }) ?? RoomSettings()
         var room = Room(state, settings: settings, expectedUntil: Instant.zero + .seconds(30), at: .zero)
         for seat in room.absent.seats.prefix(50) where room.member(seat.id) == nil {
-            var request = JoinRequest(room: room.id, name: seat.name)
-            request.isNative = true
-            request.ticket = SeatTicket(
+            let ticket = SeatTicket(
                 room: state.room, meeting: state.meeting, id: seat.id, name: seat.name, role: seat.role,
                 issuedAt: state.savedAt)
+            let request = AdmittedJoin(ticket, from: JoinClient())
             guard let member = try? room.join(request, id: seat.id, secret: "s", at: .zero) else { continue }
             var pin = ParticipantChange()
             pin.pinned = true
