@@ -39,9 +39,9 @@ async def visit(page, url, delay, before=""):
     source = SLOW.replace("DELAY", str(delay)) + before
     page.script = (await page.call("Page.addScriptToEvaluateOnNewDocument", source=source))["identifier"]
     await page.call("Page.navigate", url=url)
-    # With `join=1` the lobby may be gone before anybody looks.
+    # With `join=1` the lobby may be gone before anybody looks, and who waits to be let in is in neither.
     await page.wait_for(
-        "document.readyState === 'complete' && document.getElementById('join') && ['lobby', 'call'].some(part => !document.getElementById(part).hidden)")
+        "document.readyState === 'complete' && document.getElementById('join') && ['lobby', 'call', 'waiting'].some(part => !document.getElementById(part).hidden)")
 
 
 async def is_silent(page):
