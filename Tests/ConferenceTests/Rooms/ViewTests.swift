@@ -71,6 +71,7 @@ struct ViewTests {
             #expect(await eventually { told.by == [bob.id, nil] })
             // A choice for oneself, and its end.
             try ann.setLayout("grid", scope: .me)
+            #expect(await eventually { told.by == [bob.id, nil, nil] })
             try ann.setLayout(nil, scope: .me)
             #expect(await eventually { told.by == [bob.id, nil, nil, nil] })
             // Somebody presents: the picture follows by itself.
