@@ -12,7 +12,7 @@ public enum ShareStanding: Hashable, Sendable {
 /// out. A value; time is an argument.
 ///
 /// A holder has one of `total` places. It is idle until its client has shown that it uses the place, and again when it
-/// stops to. Places that are left go to who comes first. When none is left, the newcomer displaces the oldest idle
+/// stops to. ConcurrencyLimit that are left go to who comes first. When none is left, the newcomer displaces the oldest idle
 /// holder of the address that has most idle ones. A holder that is not idle is never displaced, nor one of an address
 /// that has no more than the newcomer's would have then: an address can displace only holders of a larger one, or its
 /// own. Where that leaves nobody, the newcomer displaces the holder that was abandoned first, whosever it is: otherwise

@@ -74,7 +74,7 @@ struct CallSession {
     private var old: (number: Int, leg: Int?, until: Instant)?
     private var attachments = 0, legs = 0
     private var ticket: Ticket?
-    private var comeback = Comeback()
+    private var comeback = ReconnectPlan()
     private var refusals = 0
     private var hasBeenIn = false, hasFlowed = false
     /// Whether a moderator had to let the participant in, so that the server has taken its join.
@@ -357,7 +357,7 @@ struct CallSession {
         return [.leave(attachment: old.number)] + (old.leg.map { [.close(leg: $0)] } ?? [])
     }
 
-    private mutating func lose(_ why: String, _ reason: Comeback.Reason, at now: Instant) -> [Action] {
+    private mutating func lose(_ why: String, _ reason: ReconnectPlan.Reason, at now: Instant) -> [Action] {
         lostAt = lostAt ?? now
         let before = current.number
         _ = reopenCurrent(reason, at: now)
@@ -366,7 +366,7 @@ struct CallSession {
 
     /// The attachment that takes an attachment's place, to be opened later.
     private mutating func another(
-        for one: Attachment, _ reason: Comeback.Reason, at now: Instant
+        for one: Attachment, _ reason: ReconnectPlan.Reason, at now: Instant
     ) -> (Attachment, delay: Duration) {
         attachments += 1
         let delay = comeback.delay(reason, random: random())
@@ -377,7 +377,7 @@ struct CallSession {
     }
 
     /// Returns the time until the present attachment's successor opens.
-    private mutating func reopenCurrent(_ reason: Comeback.Reason, at now: Instant) -> Duration {
+    private mutating func reopenCurrent(_ reason: ReconnectPlan.Reason, at now: Instant) -> Duration {
         let (again, delay) = another(for: current, reason, at: now)
         current = again
         return delay

@@ -2,7 +2,7 @@
 package struct AliveAnswer: Hashable, Sendable, Codable {
     package var node: String
     package var incarnation: String
-    package var standing: ClusterView.Standing
+    package var standing: ClusterView.MembershipState
     /// What is left of its lease, in seconds.
     package var leaseMargin: Double
     /// How long it has been sure without a break, in seconds; nil: a node of an earlier version, which does not tell.
@@ -19,7 +19,7 @@ package struct AliveAnswer: Hashable, Sendable, Codable {
     package var rooms: Int
 
     package init(
-        node: String, incarnation: String, standing: ClusterView.Standing, leaseMargin: Double = 0,
+        node: String, incarnation: String, standing: ClusterView.MembershipState, leaseMargin: Double = 0,
         sureFor: Double? = nil, storeFault: String? = nil, isFollowing: Bool = false, revision: Int64 = 0,
         nodes: [String: String] = [:], rooms: Int = 0
     ) {

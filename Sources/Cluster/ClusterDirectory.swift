@@ -8,7 +8,7 @@ package protocol ClusterDirectory: Sendable {
     func owner(of room: String) async throws(ClusterError) -> RoomOwner?
     /// The owner of a room; a room that nobody has is placed first.
     func place(_ room: String, _ wish: PlacementWish) async throws(ClusterError) -> RoomOwner
-    /// Places a room anew whose owner takes no room now although the store says so, on none of the `full` nodes. Returns
+    /// ConcurrencyLimit a room anew whose owner takes no room now although the store says so, on none of the `full` nodes. Returns
     /// the owner that another node has placed meanwhile, whichever that is.
     func place(_ room: String, insteadOf owner: RoomOwner, full: Set<String>) async throws(ClusterError) -> RoomOwner
     /// The owner of a room as the store has it now: for who was told by a node that it is not the owner.

@@ -1,6 +1,6 @@
 /// What a node believes of the cluster and of itself.
 package struct ClusterView: Hashable, Sendable {
-    package enum Standing: String, Hashable, Sendable, Codable, CaseIterable {
+    package enum MembershipState: String, Hashable, Sendable, Codable, CaseIterable {
         /// Before the first registration.
         case joining
         /// The lease runs.
@@ -26,7 +26,7 @@ package struct ClusterView: Hashable, Sendable {
         }
     }
 
-    package var standing: Standing
+    package var standing: MembershipState
     /// What is left of the lease by this node's clock, in seconds; negative: it has ended.
     package var leaseMargin: Double
     /// All registered nodes, this one included, by their ids.
@@ -39,7 +39,7 @@ package struct ClusterView: Hashable, Sendable {
     package var storeFault: String?
 
     package init(
-        standing: Standing, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false,
+        standing: MembershipState, leaseMargin: Double = 0, nodes: [Node] = [], isFollowing: Bool = false,
         distrust: String? = nil, storeFault: String? = nil
     ) {
         self.standing = standing

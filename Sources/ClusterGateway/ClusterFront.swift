@@ -13,7 +13,7 @@ import Threads
 package import WebServer
 
 /// What the endpoints ask of the rooms of this node. `ClusterBridge` conforms to it.
-package protocol RoomKeeper: Sendable {
+package protocol LocalRooms: Sendable {
     /// The rooms that are here.
     var rooms: [String] { get }
     /// Awaited before a request that may create reaches a room that is placed here: its stored state is restored.
@@ -26,14 +26,14 @@ package protocol RoomKeeper: Sendable {
 
 /// What every node does with requests for rooms: it finds out who owns the room, and reaches the owner over the
 /// internal listener. It keeps no state of rooms.
-package final class ClusterFront: FamilyCluster {
+package final class ClusterFront: AppCluster {
     package let directory: any ClusterDirectory
-    package let keeper: any RoomKeeper
+    package let keeper: any LocalRooms
     package let tokens: NodeToken
-    package let peers: PeerClient
+    package let peers: NodeClient
     package let pipes = SocketPipes()
     package let metrics = ProxyMetrics()
-    package let notices: Notices
+    package let notices: OnceLogger
     package let timing: Timing
     /// What is checked of those who want into a room. Set once, before a client can come.
     package let door = Guarded(FrontDoor())
@@ -62,15 +62,15 @@ package final class ClusterFront: FamilyCluster {
     /// - Parameters:
     ///   - placementsPerSecond: of one address; ten times as many at once.
     package init(
-        _ directory: any ClusterDirectory, keeper: any RoomKeeper, settings: ClusterSettings,
+        _ directory: any ClusterDirectory, keeper: any LocalRooms, settings: ClusterSettings,
         placementsPerSecond: Double, timing: Timing = Timing(), logger: Logger
     ) throws(ConfigurationFaults) {
         self.directory = directory
         self.keeper = keeper
         self.timing = timing
         tokens = NodeToken(secret: settings.secret, node: directory.here.id)
-        peers = try PeerClient(settings.tls, timing: timing)
-        notices = Notices(logger)
+        peers = try NodeClient(settings.tls, timing: timing)
+        notices = OnceLogger(logger)
         placements = BucketTable(
             rate: placementsPerSecond, burst: placementsPerSecond * 10, at: MonotonicClock.now())
     }
@@ -125,7 +125,7 @@ package final class ClusterFront: FamilyCluster {
     }
 
     /// Logs once what another node answers that nothing comes of.
-    package func tell(_ node: NodeRecord, isUseless why: String) {
+    package func logIncompatible(_ node: NodeRecord, _ why: String) {
         notices.once("rubbish \(node.id)") {
             $0.error("Another node of the cluster answers nothing useful: \(why)", metadata: ["node": "\(node.id)"])
         }
@@ -145,7 +145,7 @@ package final class ClusterFront: FamilyCluster {
         /// The store says that the node is gone, while it was waited for.
         case gone
         /// The node and this one do not understand each other: its certificate has ended, or its secret is another one.
-        case useless(Refusal)
+        case incompatible(Refusal)
         case failed(Refusal)
     }
 
@@ -191,9 +191,9 @@ package final class ClusterFront: FamilyCluster {
                 isNew = false
                 if owner == nil || owner == known { (owner, isNew) = try await find(room, need, for: client) }
                 if owner == known { throw Self.moving }
-            case .full, .useless:
+            case .full, .incompatible:
                 // Others may understand the node, and be there in the room. One that was placed just now is empty.
-                if case .useless(let refusal) = outcome, !isNew { throw refusal }
+                if case .incompatible(let refusal) = outcome, !isNew { throw refusal }
                 full.insert(known.node.id)
                 let next = try await asked { [full] () async throws(ClusterError) in
                     try await self.directory.place(room, insteadOf: known, full: full)

@@ -70,7 +70,7 @@ extension NodeBytes {
         }
         tell(.serving)
         await endpoint.serve(channel, from: handshake.remote, segment: segment) {
-            handshake.enteredRoom(true)
+            handshake.wentInside(true)
             tell(.inside)
         }
     }

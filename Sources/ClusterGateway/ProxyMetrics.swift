@@ -19,7 +19,7 @@ package final class ProxyMetrics: Sendable {
         /// No answer in time, or a connection that broke.
         case unanswered
         /// An answer that no node gives, or 401: another `cluster.secret`.
-        case rubbish
+        case invalidAnswer
     }
 
     private struct Key: Hashable {

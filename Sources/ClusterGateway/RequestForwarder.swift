@@ -76,10 +76,10 @@ struct RequestForwarder: Sendable {
         case .unanswered:
             front.metrics.count(.http, .unanswered)
             return .failed(Self.silent)
-        case .rubbish(let why):
-            front.metrics.count(.http, .rubbish)
-            front.tell(node, isUseless: why)
-            return isHeld ? .useless(Self.silent) : .failed(Self.silent)
+        case .invalidAnswer(let why):
+            front.metrics.count(.http, .invalidAnswer)
+            front.logIncompatible(node, why)
+            return isHeld ? .incompatible(Self.silent) : .failed(Self.silent)
         case .answer(let answer):
             if answer.status.code == 421, answer.headers.contains(name: NodeHeaders.owner) {
                 front.metrics.count(.http, .misdirected)

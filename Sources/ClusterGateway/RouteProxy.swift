@@ -63,7 +63,7 @@ struct RouteProxy: Sendable {
         let request = try await RequestForwarder(asked, front)
         switch await request.attempt(node, owner: owner) {
         case .done(let response): return response
-        case .failed(let refusal), .useless(let refusal): throw refusal
+        case .failed(let refusal), .incompatible(let refusal): throw refusal
         case .misdirected, .full, .refused, .gone: throw APIError(Refusal(ClusterError.ownerLost))
         }
     }

@@ -121,11 +121,11 @@ final class SocketPipe: Sendable {
             }
             channel = upgraded
         } catch {
-            switch PeerClient.outcome(of: error) {
+            switch NodeClient.outcome(of: error) {
             case .refused:
                 front.metrics.count(kind, .refused)
                 return .refused
-            case .rubbish(let why): return useless(why)
+            case .invalidAnswer(let why): return useless(why)
             case .unanswered, .answer, .gone: return failed(.unanswered)
             }
         }
@@ -163,7 +163,7 @@ final class SocketPipe: Sendable {
     private func whyNot() async -> String {
         var request = HTTPClientRequest(url: node.url + "/cluster/alive")
         request.headers.add(name: NodeHeaders.token, value: front.tokens.make(for: node.id))
-        if case .rubbish(let why) = await front.peers.send(request, to: node, within: front.timing.connect) {
+        if case .invalidAnswer(let why) = await front.peers.send(request, to: node, within: front.timing.connect) {
             return why
         }
         return "it opens no WebSocket: its log may say why"
@@ -177,9 +177,9 @@ final class SocketPipe: Sendable {
     }
 
     private func useless(_ why: String) -> ClusterFront.Attempt<Void> {
-        front.tell(node, isUseless: why)
-        front.metrics.count(kind, .rubbish)
-        return .useless(Self.silent)
+        front.logIncompatible(node, why)
+        front.metrics.count(kind, .invalidAnswer)
+        return .incompatible(Self.silent)
     }
 
     /// Sends a client's message. Returns when the connection has taken it.

@@ -54,7 +54,7 @@ package final class SocketRelay: Sendable {
             if target.withLock({ $0 == nil }) { await go(to: room(client.handshake.uri), .creates, by: message) }
         case .byMessage(let need, let room):
             // Who is in a room cannot enter another one by this connection: the endpoint says so.
-            if !client.isInRoom, let room = room(message), Names.isRoom(room) {
+            if !client.isInside, let room = room(message), Names.isRoom(room) {
                 let pause = naming.withLock { bucket in
                     let now = MonotonicClock.now()
                     let pause = bucket.wait(at: now)
@@ -131,7 +131,7 @@ package final class SocketRelay: Sendable {
             switch event {
             case .text(let text): await client.relay(.text(text))
             case .binary(let data): await client.relay(.binary(data))
-            case .inside: client.enteredRoom()
+            case .inside: client.wentInside()
             case .waits: client.mayStayOutside()
             case .closed(let code, let reason): self?.ended(code, reason)
             }
@@ -217,7 +217,7 @@ package struct OwnedSocket: Sendable {
         let part = WebSocketConnection(partOf: connection)
         let task = Task { [socket] in await socket.endpoint.serve(part) }
         await connection.run { message in
-            if !connection.isInRoom, let room = room(message), Names.isRoom(room) {
+            if !connection.isInside, let room = room(message), Names.isRoom(room) {
                 do throws(Refusal) {
                     guard case .here = try await front.ownership(of: room, epoch: nil) else {
                         throw Refusal(.overloaded, "the room is being moved: try again", retryAfter: .seconds(1))
@@ -243,7 +243,7 @@ extension ClusterFront.Attempt {
         case .full: .full
         case .refused: .refused
         case .gone: .gone
-        case .useless(let refusal): .useless(refusal)
+        case .incompatible(let refusal): .incompatible(refusal)
         case .failed(let refusal): .failed(refusal)
         }
     }

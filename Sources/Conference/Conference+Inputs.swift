@@ -1,7 +1,7 @@
 extension Conference {
     /// Pulls a source into a room, as a participant of its own. Returns at once: the source is opened meanwhile.
     @discardableResult
-    package func addInput(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo {
+    package func addInput(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
         try inputs.add(wish, to: room)
     }
 

@@ -59,8 +59,8 @@ package final class Conference: Sendable {
         self.configuration = configuration
         self.logger = logger
         busiestRooms = Guarded(BusiestRooms(limit: configuration.roomsInMetrics))
-        let mediaEvents = MediaEvents(control)
-        media = try MediaThreads(configuration, events: mediaEvents.forHost) { [statistics] text in
+        let mediaEvents = LoopEventForwarder(control)
+        media = try MediaThreads(configuration, events: mediaEvents.loopEvents) { [statistics] text in
             statistics.encodeFailed(text, logger)
         }
         let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
@@ -270,7 +270,7 @@ package final class Conference: Sendable {
     }
 
     package func makeGuestLink(
-        _ wish: GuestLinkWish, in room: String, for participant: String?
+        _ wish: GuestLinkRequest, in room: String, for participant: String?
     ) throws(ConferenceError) -> GuestLink {
         if let participant { try seats.allow(.moderation, participant) }
         return try roomService.change(room) { slot throws(ConferenceError) in
@@ -469,7 +469,7 @@ package final class Conference: Sendable {
     ///
     /// - Parameter wish: nil: the recording that there is one of in each room; others run beside it and beside each
     ///   other.
-    package func startRecording(_ room: String, _ wish: RecordingWish? = nil) async throws(ConferenceError)
+    package func startRecording(_ room: String, _ wish: RecordingRequest? = nil) async throws(ConferenceError)
         -> RecordingInfo
     {
         try await recordingService.start(room, wish)

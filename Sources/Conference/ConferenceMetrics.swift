@@ -181,7 +181,7 @@ extension Conference {
 }
 
 extension RoomReading {
-    fileprivate init(_ slot: RoomSlot) {
+    fileprivate init(_ slot: RoomRecord) {
         self.init(
             id: slot.room.id, people: slot.room.members.count, recordings: slot.running.count,
             isPrivate: slot.room.settings.isPrivate, engine: slot.engine)

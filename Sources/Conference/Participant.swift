@@ -67,7 +67,7 @@ package final class Participant: Sendable {
         slot { slot in slot.room.member(id).map { $0.wasConnected } ?? false } ?? false
     }
 
-    private func slot<Result>(_ body: (RoomSlot) -> Result) -> Result? {
+    private func slot<Result>(_ body: (RoomRecord) -> Result) -> Result? {
         conference.registry[room]?.read(body)
     }
 
@@ -103,7 +103,7 @@ package final class Participant: Sendable {
 
     // MARK: - Requests
 
-    private func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError)
+    private func change<Result>(_ body: (inout RoomRecord) throws(ConferenceError) -> Result) throws(ConferenceError)
         -> Result
     {
         try conference.roomService.change(room, body)
@@ -215,14 +215,14 @@ package final class Participant: Sendable {
         _ action: RecordAction, _ recording: String? = nil, group: Int? = nil
     ) async throws(ConferenceError) {
         let current: String?
-        var wish: RecordingWish?
+        var wish: RecordingRequest?
         do throws(ConferenceError) {
-            (current, wish) = try change { slot throws(ConferenceError) -> (String?, RecordingWish?) in
+            (current, wish) = try change { slot throws(ConferenceError) -> (String?, RecordingRequest?) in
                 let place = slot.room.place(of: id).number
                 if let group, group != place { try slot.room.require(.breakOut, id) }
                 let number = group ?? place
                 return (
-                    try chosen(recording, action, slot)?.id, number == 0 ? nil : RecordingWish(group: number)
+                    try chosen(recording, action, slot)?.id, number == 0 ? nil : RecordingRequest(group: number)
                 )
             }
         } catch {
@@ -245,7 +245,7 @@ package final class Participant: Sendable {
     /// The recording with this id, or the one that the action is about; nil: there is none. Throws where the participant
     /// may not control it.
     private func chosen(
-        _ recording: String?, _ action: RecordAction, _ slot: RoomSlot
+        _ recording: String?, _ action: RecordAction, _ slot: RoomRecord
     ) throws(ConferenceError) -> RoomRecording? {
         let mine = slot.room.member(self.id).map { slot.room.recordings(of: $0) } ?? []
         let paused = action == .resume ? mine.first { $0.state == .paused }?.id : nil

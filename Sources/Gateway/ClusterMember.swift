@@ -20,7 +20,7 @@ final class ClusterMember: Sendable {
     let drain: NodeDrain
     private let node: ClusterNode
     private let bridge: ClusterBridge
-    private let peers: HTTPPeerQueries
+    private let peers: HTTPNodeQueries
     private let settings: ClusterSettings
     private let tls: TLSConfiguration?
     private let logger: Logger
@@ -41,7 +41,7 @@ final class ClusterMember: Sendable {
             var record = try NodeRecord(settings: settings, version: Gateway.version)
             (record.protocol, record.needs) = (RoomState.version, RoomState.needs)
             let tokens = NodeToken(secret: settings.secret, node: record.id)
-            peers = try HTTPPeerQueries(settings.tls) { [(NodeHeaders.token, tokens.make(for: $0.id))] }
+            peers = try HTTPNodeQueries(settings.tls) { [(NodeHeaders.token, tokens.make(for: $0.id))] }
             node = try ClusterNode(
                 settings: settings, record: record, host: NodeHost(bridge: bridge, front: late), peers: peers,
                 logger: logger)
@@ -70,7 +70,7 @@ final class ClusterMember: Sendable {
     var samples: [MetricSample] { node.samples + front.metrics.samples(pipes: front.pipes.count) }
 
     /// What every node believes: the answer to `GET /api/cluster`.
-    @Sendable func outlook() async -> ClusterOutlook { await node.outlook() }
+    @Sendable func outlook() async -> ClusterReport { await node.outlook() }
 
     /// The internal listener. The node registers itself as soon as it listens.
     func listener(_ endpoints: Endpoints, budget: DescriptorBudget) -> any Service {
@@ -127,7 +127,7 @@ final class ClusterMember: Sendable {
     }
 }
 
-extension ClusterBridge: RoomKeeper {}
+extension ClusterBridge: LocalRooms {}
 
 /// What is here, for the cluster: the rooms, and what there is one of among all nodes.
 private struct NodeHost: ClusterHost {

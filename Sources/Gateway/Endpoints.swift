@@ -30,7 +30,7 @@ struct Endpoints: Sendable {
     /// nil: there is no cluster.
     let cluster: ClusterFront?
     /// The endpoints of other families of clients.
-    let families: [any FamilyEndpoint]
+    let families: [any AppEndpoint]
 
     /// - Parameters:
     ///   - certificateExpiry: the end of the certificate for HTTPS; nil: there is none.
@@ -42,7 +42,7 @@ struct Endpoints: Sendable {
         _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
         tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, drain: NodeDrain? = nil,
         clusterSamples: @escaping @Sendable () -> [MetricSample] = { [] },
-        outlook: (@Sendable () async -> ClusterOutlook)? = nil, linkKey: [UInt8]? = nil, assets: WebAssets = .builtIn,
+        outlook: (@Sendable () async -> ClusterReport)? = nil, linkKey: [UInt8]? = nil, assets: WebAssets = .builtIn,
         usesTLS: Bool,
         certificateExpiry: Date? = nil,
         budget: DescriptorBudget? = nil, machineName: String = ProcessInfo.processInfo.hostName, logger: Logger
@@ -75,7 +75,7 @@ struct Endpoints: Sendable {
             node: cluster?.directory.here.id)
 
         let families = Endpoints.families(
-            FamilyServices(
+            AppServices(
                 joins: joins, iceServers: iceServers, statistics: statistics, configuration: configuration,
                 cluster: cluster, logger: logger))
 
@@ -106,7 +106,7 @@ struct Endpoints: Sendable {
         table.addRooms(conference, limits: limits, policy: access)
         table.addGuestLinks(
             conference, policy: access, tokens: GuestLinkTokens(auth), publicURL: configuration.http.publicURL)
-        let downloads = Places(budget.downloads)
+        let downloads = ConcurrencyLimit(budget.downloads)
         table.addRecordings(
             conference, links: links, policy: access, downloads: downloads, publicURL: configuration.http.publicURL)
         table.addMeeting(conference, links: links)
@@ -163,14 +163,14 @@ struct Endpoints: Sendable {
             table: table, rules: rules,
             access: access, limits: limits,
             largeBodies: largeBodies,
-            counts: requestCounts, usesTLS: usesTLS, notices: Notices(logger), webSockets: sockets.map(\.endpoint),
+            counts: requestCounts, usesTLS: usesTLS, notices: OnceLogger(logger), webSockets: sockets.map(\.endpoint),
             router: cluster)
     }
 
     /// The endpoints that `doors` turns on.
-    private static func families(_ services: FamilyServices) -> [any FamilyEndpoint] {
+    private static func families(_ services: AppServices) -> [any AppEndpoint] {
         let doors = services.configuration.doors
-        let families: [(any FamilyEndpoint)?] = [
+        let families: [(any AppEndpoint)?] = [
             doors.appRTC ? AppRTCEndpoint(services) : nil,
             doors.webrtcDemo ? WebRTCDemoEndpoint(services) : nil,
             doors.rawTCP == nil ? nil : RawTCPEndpoint(services),

@@ -202,7 +202,7 @@ package struct Gateway: Sendable {
     }
 
     /// Prints the server's addresses, and logs those for the apps of other families.
-    private func announce(port: UInt16, isSecure: Bool, _ families: [any FamilyEndpoint]) {
+    private func announce(port: UInt16, isSecure: Bool, _ families: [any AppEndpoint]) {
         let http = configuration.http
         let notice = StartNotice(
             version: Gateway.version, listen: Endpoint(host: http.listen.host, port: port), isSecure: isSecure,

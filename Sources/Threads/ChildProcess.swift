@@ -72,7 +72,7 @@ public enum ChildProcess {
         for child: Int32, _ output: Pipe, _ errors: Pipe, until deadline: Instant, _ isCancelled: () -> Bool
     ) -> Outcome {
         var lines = LastLine()
-        var tail = TextTail()
+        var tail = OutputTail()
         var forced: End?
         var killing = Instant.distantPast
         while threads_child_has_ended(child) == 0 {

@@ -2,8 +2,9 @@ import Cluster
 import Testing
 
 @Suite struct ClusterViewTests {
-    @Test(arguments: ClusterView.Standing.allCases)
-    func `only a node that is alone, fenced or was never registered is not ready`(standing: ClusterView.Standing) {
+    @Test(arguments: ClusterView.MembershipState.allCases)
+    func `only a node that is alone, fenced or was never registered is not ready`(standing: ClusterView.MembershipState)
+    {
         #expect(ClusterView(standing: standing).isReady == ![.alone, .fenced, .joining].contains(standing))
     }
 }

@@ -142,10 +142,10 @@ struct TextTailTests {
 
     @Test("of a text only the end is kept, without control characters")
     func tail() {
-        var tail = TextTail()
+        var tail = OutputTail()
         for _ in 0..<1000 { tail.append(ArraySlice("0123456789\u{1B}[31m\n".utf8)) }
         tail.append(ArraySlice("the end \u{7}\n".utf8))
-        #expect(tail.text.hasSuffix("the end") && tail.text.utf8.count <= TextTail.capacity)
+        #expect(tail.text.hasSuffix("the end") && tail.text.utf8.count <= OutputTail.capacity)
         #expect(!tail.text.contains("\u{1B}"))
     }
 }

@@ -56,7 +56,7 @@ struct PINQueue: Sendable {
     private var ids = 0
     private var lastUse: Instant
     /// Wrong PINs that nobody was told of, and when somebody was told last.
-    private var untold = 0
+    private var unreported = 0
     private var told: Instant?
     private var hasWaited = false
 
@@ -120,7 +120,7 @@ struct PINQueue: Sendable {
     mutating func end(_ address: IPAddress, _ lane: Lane, _ outcome: Outcome, at now: Instant) {
         lastUse = now
         if outcome == .wrong {
-            untold += 1
+            unreported += 1
             return
         }
         if let wrong = sites[address.site]?.wrong { sites[address.site]?.wrong = max(0, wrong - 1) }
@@ -140,9 +140,9 @@ struct PINQueue: Sendable {
 
     /// The number of wrong PINs since the last report, where tries had to wait; at most every five minutes.
     mutating func report(at now: Instant) -> Int? {
-        guard hasWaited, untold > 0, told.map({ now - $0 >= .seconds(300) }) ?? true else { return nil }
-        defer { (untold, told, hasWaited) = (0, now, false) }
-        return untold
+        guard hasWaited, unreported > 0, told.map({ now - $0 >= .seconds(300) }) ?? true else { return nil }
+        defer { (unreported, told, hasWaited) = (0, now, false) }
+        return unreported
     }
 
     // MARK: - Order

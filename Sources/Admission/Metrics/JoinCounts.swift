@@ -35,7 +35,7 @@ package final class JoinCounts: Sendable {
             "room": "\(request.room)", "family": "\(family.rawValue)", "code": "\(refusal.code.rawValue)",
         ]
         if let address = request.client.address { metadata["address"] = "\(address)" }
-        if suppressed > 0 { metadata["untold"] = "\(suppressed)" }
+        if suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
         logger.info("a join was refused: \(refusal.message)", metadata: metadata)
     }
     package func connectionOpened() { counts.withLock { $0.connections += 1 } }

@@ -16,7 +16,7 @@ package protocol ConferenceService: Sendable {
     func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]
 
     func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink]
-    func makeGuestLink(_ wish: GuestLinkWish, in room: String, for participant: String?) throws(ConferenceError)
+    func makeGuestLink(_ wish: GuestLinkRequest, in room: String, for participant: String?) throws(ConferenceError)
         -> GuestLink
     func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError)
     func isRevoked(guestLink id: String, of room: String) -> Bool
@@ -30,7 +30,7 @@ package protocol ConferenceService: Sendable {
     func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError)
     func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
 
-    func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo
+    func startRecording(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
     func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
@@ -50,7 +50,7 @@ package protocol ConferenceService: Sendable {
     func streams(of room: String) throws(ConferenceError) -> [StreamInfo]
     func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo
 
-    func addInput(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo
+    func addInput(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo
     func inputs(of room: String) throws(ConferenceError) -> [InputInfo]
     func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
     func removeInput(_ id: String, from room: String) throws(ConferenceError)

@@ -42,7 +42,7 @@ final class AppRTCConnection: Sendable {
 
     func registered(_ client: AppRTCClient) {
         state.withLock { $0.client = client }
-        connection.enteredRoom()
+        connection.wentInside()
     }
 
     /// Reports a fault. The connection ends where the fault is fatal, or where there are too many.

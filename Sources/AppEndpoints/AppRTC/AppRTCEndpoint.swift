@@ -13,7 +13,7 @@ package import WebServer
 ///
 /// The server is the other client of every call: each client is the initiator and offers, and gets its answer over the
 /// WebSocket.
-package final class AppRTCEndpoint: FamilyEndpoint {
+package final class AppRTCEndpoint: AppEndpoint {
     private let joins: JoinService
     private let iceServers: ICEServers
     private let limits: TesseraConfiguration.Limits
@@ -28,7 +28,7 @@ package final class AppRTCEndpoint: FamilyEndpoint {
     private let seatWaits = AppRTCSeatWaits()
     private let connections = Guarded<(next: UInt64, open: [UInt64: AppRTCConnection])>((0, [:]))
 
-    package init(_ services: FamilyServices) {
+    package init(_ services: AppServices) {
         joins = services.joins
         iceServers = services.iceServers
         limits = services.configuration.limits

@@ -18,7 +18,7 @@ final class AppRTCSeatWaits: Sendable {
     }
 
     private let state = Guarded(State())
-    private let places = SharePlaces("apprtc_credential_waits", total: 256, perAddress: 16)
+    private let places = SharedLimit("apprtc_credential_waits", total: 256, perAddress: 16)
     private let sleep: @Sendable (Duration) async -> Void
 
     /// - Parameter sleep: an argument for tests.

@@ -118,7 +118,7 @@ final class RawTCPConnection: Sendable {
         _ perform: @Sendable ([RawTCPSession.Action]) async -> Void
     ) async throws {
         var frames = RawTCPFrameReader(maxJSON: Self.outsideJSON)
-        var pace = MessagePace(at: MonotonicClock.now())
+        var pace = MessageRateLimiter(at: MonotonicClock.now())
         wakeUp.yield()
         for try await bytes in inbound {
             _ = step { session, now in

@@ -9,7 +9,7 @@ import Threads
 package import WebServer
 
 /// The endpoint of the raw TCP clients: connects each session with its connection and the conference.
-package final class RawTCPEndpoint: FamilyEndpoint, ByteEndpoint {
+package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
     private struct State {
         var next: UInt64 = 0
         var connections: [UInt64: RawTCPConnection] = [:]
@@ -26,7 +26,7 @@ package final class RawTCPEndpoint: FamilyEndpoint, ByteEndpoint {
     private let faultLines = LogAllowance(perSecond: 1, atOnce: 10, at: MonotonicClock.now())
     private let state = Guarded(State())
 
-    package init(_ services: FamilyServices) {
+    package init(_ services: AppServices) {
         let doors = services.configuration.doors
         joins = services.joins
         room = doors.rawTCPRoom.isEmpty ? "lobby" : doors.rawTCPRoom
@@ -83,7 +83,7 @@ package final class RawTCPEndpoint: FamilyEndpoint, ByteEndpoint {
         guard let suppressed = faultLines.take(at: MonotonicClock.now()) else { return }
         var metadata: Logger.Metadata = ["fault": "\(fault.rawValue)"]
         if let address = client.address { metadata["address"] = "\(address)" }
-        if suppressed > 0 { metadata["untold"] = "\(suppressed)" }
+        if suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
         logger.info("a raw TCP connection ended: its bytes are no frames of the protocol", metadata: metadata)
     }
 
@@ -165,7 +165,7 @@ package final class RawTCPEndpoint: FamilyEndpoint, ByteEndpoint {
     private func enter(_ login: RawTCPMessage.Login, _ client: RawTCPConnection) async throws(Refusal) {
         let room = room(of: login)
         guard Names.isRoom(room) else { throw Refusal(.badMessage, "room: \(Names.roomRule)") }
-        let key = SeatKey<Int>()
+        let key = EarlyEndGuard<Int>()
         let name = login.name.flatMap { Names.shown($0) }
         var request = joins.request(room: room, name: name ?? "peer-\(client.id + 2)", from: client.address)
         // The app cannot begin a new DTLS association, so that a seat whose media has ended has no use any more.

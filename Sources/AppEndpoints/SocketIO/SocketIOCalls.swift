@@ -11,7 +11,7 @@ final class SocketIOCalls: Sendable {
     private let joins: JoinService
     private let sdpLimit: Int
     /// nil: there is no cluster.
-    private let cluster: (any FamilyCluster)?
+    private let cluster: (any AppCluster)?
     private let book = Guarded(CallBook())
     /// Called for each chat message of a client's room.
     private let onChat: @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void
@@ -20,7 +20,7 @@ final class SocketIOCalls: Sendable {
     private let now: @Sendable () -> Instant
 
     init(
-        _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int, cluster: (any FamilyCluster)? = nil,
+        _ sessions: SocketIOSessions, joins: JoinService, sdpLimit: Int, cluster: (any AppCluster)? = nil,
         now: @escaping @Sendable () -> Instant = { MonotonicClock.now() },
         onChat: @escaping @Sendable (SocketIOClient, any ConferenceSeat, ChatMessage) -> Void,
         onNotice: @escaping @Sendable (SocketIOClient, _ room: String, _ text: String) -> Void

@@ -9,7 +9,7 @@ import Threads
 package import WebServer
 
 /// The endpoint for FLSocketIM's apps: Socket.IO 2 over Engine.IO 3, with REST for their accounts.
-package final class SocketIOEndpoint: FamilyEndpoint {
+package final class SocketIOEndpoint: AppEndpoint {
     /// A picture of the largest size in base64, with its event.
     package static let maxBodyBytes = 16 << 20
 
@@ -18,7 +18,7 @@ package final class SocketIOEndpoint: FamilyEndpoint {
     private let events: SocketIOEvents
     private let accountRoutes: SocketIOAccountRoutes
 
-    package init(_ services: FamilyServices) {
+    package init(_ services: AppServices) {
         let doors = services.configuration.doors
         let sessions = SocketIOSessions()
         let accounts = Accounts(AccountFile(directory: doors.directory), logger: services.logger) { [weak sessions] in
@@ -42,7 +42,7 @@ package final class SocketIOEndpoint: FamilyEndpoint {
         services.cluster?.onLoss(of: Names.socketIOFamily) { [sessions] in sessions.endAll(.draining) }
     }
 
-    // MARK: FamilyEndpoint
+    // MARK: AppEndpoint
 
     package func addRoutes(to table: inout RouteTable) {
         table.add(
@@ -170,7 +170,7 @@ package final class SocketIOEndpoint: FamilyEndpoint {
             let request = try EngineRequest(uri: connection.handshake.uri)
             guard request.transport == .websocket else { throw EngineRequest.Fault.badRequest }
             let (client, socket) = try await client(request, connection)
-            connection.enteredRoom()
+            connection.wentInside()
             await connection.run { [self] message in await receive(message, socket, client) }
             sessions.finish(client.closed(socket), client)
         } catch {

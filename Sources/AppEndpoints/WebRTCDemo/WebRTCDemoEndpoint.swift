@@ -7,7 +7,7 @@ import Threads
 package import WebServer
 
 /// The endpoint of the WebRTC demo's clients: connects each session with its WebSocket and the conference.
-package final class WebRTCDemoEndpoint: FamilyEndpoint {
+package final class WebRTCDemoEndpoint: AppEndpoint {
     private struct State {
         var next: UInt64 = 0
         var clients: [UInt64: WebRTCDemoConnection] = [:]
@@ -27,7 +27,7 @@ package final class WebRTCDemoEndpoint: FamilyEndpoint {
     /// The app opens its socket when it starts; its user may take minutes to send an offer.
     private static let outsideLimit = Duration.seconds(600)
 
-    package init(_ services: FamilyServices) {
+    package init(_ services: AppServices) {
         joins = services.joins
         statistics = services.statistics
         defaultRoom = services.configuration.doors.webrtcDemoRoom
@@ -81,7 +81,7 @@ package final class WebRTCDemoEndpoint: FamilyEndpoint {
             state.clients[client.id] = client
             return client
         }
-        let pace = Guarded(MessagePace(at: MonotonicClock.now()))
+        let pace = Guarded(MessageRateLimiter(at: MonotonicClock.now()))
         await connection.run { [self] message in
             statistics.countMessage(isBad: false)
             await perform(client.step { $0.received(message.bytes) }, client)
@@ -115,7 +115,7 @@ package final class WebRTCDemoEndpoint: FamilyEndpoint {
     private func join(_ offer: String, _ client: WebRTCDemoConnection) async {
         do {
             let (seat, isNew) = try await takeSeat(DTLSFingerprints(of: offer), client)
-            client.connection.enteredRoom()
+            client.connection.wentInside()
             _ = client.step { session in
                 session.joined()
                 return []
@@ -166,7 +166,7 @@ package final class WebRTCDemoEndpoint: FamilyEndpoint {
         // After a removal the app offers from the same peer connection.
         request.client.device = JoinClient.Device(Set(fingerprints.values.map { "dtls \($0)" }), isRefused: true)
         request.chatsByAppChannel()
-        let key = SeatKey<UInt64>()
+        let key = EarlyEndGuard<UInt64>()
         let seat = try await joins.joinWhenLetIn(request, as: .webRTCDemo, token: target.token) {
             client.connection.mayStayOutside()
         } events: { [weak self] event in

@@ -88,7 +88,7 @@ struct Membership: Sendable {
 
     // MARK: What is so
 
-    func standing(at now: Instant) -> ClusterView.Standing {
+    func standing(at now: Instant) -> ClusterView.MembershipState {
         switch phase {
         case .joining: .joining
         case .fenced: .fenced

@@ -35,7 +35,7 @@ struct StoreCopy: Sendable {
     }
 
     /// The last owner of a room whose key has gone.
-    struct Former: Hashable, Sendable {
+    struct PreviousOwner: Hashable, Sendable {
         var record: NodeRecord
         var epoch: Int64
         var since: Instant
@@ -66,7 +66,7 @@ struct StoreCopy: Sendable {
     private(set) var seen: Int64 = 0
     /// How often the store has lost data.
     private(set) var losses = 0
-    private var former: [String: Former] = [:]
+    private var former: [String: PreviousOwner] = [:]
     /// Records of nodes that are gone, by their ids.
     private var departed: [String: (record: NodeRecord, since: Instant)] = [:]
     /// Keys that this node has deleted itself, so that an older report of the watch does not bring them back.
@@ -85,7 +85,7 @@ struct StoreCopy: Sendable {
     }
 
     /// The last owner of a room that may be alive although its record has gone.
-    func former(of room: String, at now: Instant) -> Former? {
+    func former(of room: String, at now: Instant) -> PreviousOwner? {
         guard let former = former[room], now - former.since <= Self.remembered,
             nodes[former.record.id]?.record.incarnation != former.record.incarnation
         else { return nil }
@@ -202,7 +202,7 @@ struct StoreCopy: Sendable {
     private mutating func remember(_ room: String, _ owner: Owner, _ record: NodeRecord, at now: Instant) {
         guard record.incarnation == owner.incarnation else { return }
         if former.count >= Self.mostFormer { former.removeAll() }
-        former[room] = Former(record: record, epoch: owner.revision, since: now)
+        former[room] = PreviousOwner(record: record, epoch: owner.revision, since: now)
     }
 
     private mutating func advance(to other: Int64) {

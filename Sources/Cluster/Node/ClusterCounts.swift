@@ -14,7 +14,7 @@ struct ClusterCounts: Hashable, Sendable {
     var placements: [Placement: Int] = [:]
 
     func samples(_ view: ClusterView, owned: Int, errors: Int) -> [MetricSample] {
-        ClusterView.Standing.allCases.map { standing in
+        ClusterView.MembershipState.allCases.map { standing in
             MetricSample(
                 "tessera_cluster_state", "1 for what the node believes of its lease.", .gauge,
                 view.standing == standing ? 1 : 0, labels: ["state": standing.rawValue])

@@ -6,7 +6,7 @@ import Threads
 /// The registration and its renewals, on a thread of their own.
 extension ClusterNode {
     func beat(on executor: ThreadExecutor?) async {
-        var last = ClusterView.Standing.joining
+        var last = ClusterView.MembershipState.joining
         await withDiscardingTaskGroup { group in
             while true {
                 let now = BootClock.now()

@@ -75,7 +75,7 @@ extension ClusterNode {
 
     private func compareOnce() async {
         let rooms = host.rooms
-        let decisions = state.withLock { state -> [Holdings.Decision] in
+        let decisions = state.withLock { state -> [OwnedRooms.Decision] in
             let now = BootClock.now()
             guard state.membership.standing(at: now) == .sure, state.isFollowing(at: now),
                 let lease = state.membership.leaseID

@@ -5,7 +5,7 @@ import Threads
 /// This server as a node of a cluster: it registers itself in the store, follows what the others write there, and
 /// answers who has which room.
 ///
-/// `Membership`, `StoreCopy`, `Placement` and `Holdings` decide, as values behind one lock; the tasks here perform what
+/// `Membership`, `StoreCopy`, `Placement` and `OwnedRooms` decide, as values behind one lock; the tasks here perform what
 /// they decide. Renewals run on a thread of their own.
 package final class ClusterNode: ClusterDirectory {
     struct State {
@@ -14,7 +14,7 @@ package final class ClusterNode: ClusterDirectory {
         var copy: StoreCopy
         /// Whether the layouts of the store were applied once: before that the node does not register.
         var hasLayouts = false
-        var holdings = Holdings()
+        var holdings = OwnedRooms()
         var counts = ClusterCounts()
         /// Whether the watch runs.
         var isWatching = false
@@ -52,7 +52,7 @@ package final class ClusterNode: ClusterDirectory {
     let settings: ClusterSettings
     let store: any ClusterStore
     let host: any ClusterHost
-    let peers: any PeerQueries
+    let peers: any NodeQueries
     let logger: Logger
     let state: Guarded<State>
     /// The layouts of the store. Its lock is held while the host takes one over, so that no earlier one comes later.
@@ -71,7 +71,7 @@ package final class ClusterNode: ClusterDirectory {
     ///     says is here and `rooms` does not name for ten seconds is given up.
     ///   - peers: how other nodes are asked.
     package convenience init(
-        settings: ClusterSettings, record: NodeRecord, host: any ClusterHost, peers: any PeerQueries, logger: Logger
+        settings: ClusterSettings, record: NodeRecord, host: any ClusterHost, peers: any NodeQueries, logger: Logger
     ) throws(ClusterFault) {
         self.init(
             settings: settings, record: record, host: host, peers: peers, store: try EtcdGateway(settings),
@@ -79,7 +79,7 @@ package final class ClusterNode: ClusterDirectory {
     }
 
     init(
-        settings: ClusterSettings, record: NodeRecord, host: any ClusterHost, peers: any PeerQueries,
+        settings: ClusterSettings, record: NodeRecord, host: any ClusterHost, peers: any NodeQueries,
         store: any ClusterStore, logger: Logger
     ) {
         (self.settings, self.host, self.peers, self.store, self.logger) = (settings, host, peers, store, logger)
@@ -166,7 +166,7 @@ package final class ClusterNode: ClusterDirectory {
     }
 
     /// Asks every node what it believes; takes a second at most.
-    package func outlook() async -> ClusterOutlook {
+    package func outlook() async -> ClusterReport {
         let (view, id) = (view, here.id)
         let answers = await withTaskGroup(of: (String, PeerAnswer).self) { group in
             for node in view.nodes.map(\.record) where node.id != id {
@@ -176,7 +176,7 @@ package final class ClusterNode: ClusterDirectory {
             for await (id, answer) in group { answers[id] = answer }
             return answers
         }
-        return ClusterOutlook(
+        return ClusterReport(
             here: id, nodes: view.nodes.map { .init(node: $0, answered: answers[$0.record.id] ?? .silent) })
     }
 

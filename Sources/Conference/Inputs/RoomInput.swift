@@ -13,11 +13,11 @@ final class RoomInput: Sendable {
     let name: String
     let pulled: PulledInput
     /// As it was asked for, with the URL's credentials.
-    let wish: InputWish
+    let wish: InputRequest
     /// Set when it was taken away.
     private let endedAt = Guarded<Date?>(nil)
 
-    init(id: String, room: String, participant: String, name: String, pulled: PulledInput, wish: InputWish) {
+    init(id: String, room: String, participant: String, name: String, pulled: PulledInput, wish: InputRequest) {
         (self.id, self.room, self.participant, self.name, self.pulled) = (id, room, participant, name, pulled)
         self.wish = wish
     }

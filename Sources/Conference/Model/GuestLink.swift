@@ -32,7 +32,7 @@ package struct GuestLink: Hashable, Sendable {
 }
 
 /// What a new link is to be.
-package struct GuestLinkWish: Hashable, Sendable {
+package struct GuestLinkRequest: Hashable, Sendable {
     package var role = Role.participant
     /// In seconds, from now.
     package var life = GuestLink.usualLife
@@ -83,7 +83,7 @@ struct GuestLinks: Hashable, Sendable {
     /// The links that are good, the oldest first.
     func good(at now: Date) -> [GuestLink] { all.filter { $0.expires > now } }
 
-    mutating func make(_ wish: GuestLinkWish, at now: Date) throws(ConferenceError) -> GuestLink {
+    mutating func make(_ wish: GuestLinkRequest, at now: Date) throws(ConferenceError) -> GuestLink {
         guard GuestLink.roles.contains(wish.role) else {
             throw .badRequest("role: one of \(GuestLink.roles.map(\.rawValue).joined(separator: ", "))")
         }

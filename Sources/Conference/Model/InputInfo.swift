@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// A source that is to be pulled into a room.
-package struct InputWish: Hashable, Sendable {
+package struct InputRequest: Hashable, Sendable {
     /// A URL, or the path of a file below the folder of the settings.
     package var url: String
     /// Of the participant.

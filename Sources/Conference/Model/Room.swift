@@ -106,7 +106,7 @@ struct Room: Sendable {
         if movingUntil != nil { throw .moving(self.id) }
         if let ticket = request.ticket { return try rejoin(ticket, request, secret: secret, at: now) }
         if request.kind != .input {
-            try checkDoor(request)
+            try checkAdmission(request)
             if mustWait(request) { throw .mustWait(self.id) }
         }
         try checkPlace(isViewer: request.kind == .viewer || request.role == .viewer)
@@ -255,7 +255,7 @@ struct Room: Sendable {
     /// - Parameter member: who asks; nil: an administrator.
     func requireInviting(_ member: String?) throws(ConferenceError) { if let member { try require(.invite, member) } }
 
-    mutating func makeLink(_ wish: GuestLinkWish, at now: Date) throws(ConferenceError) -> GuestLink {
+    mutating func makeLink(_ wish: GuestLinkRequest, at now: Date) throws(ConferenceError) -> GuestLink {
         try links.make(wish, at: now)
     }
 
@@ -380,7 +380,7 @@ struct Room: Sendable {
 
     /// Throws where the PIN is not given or the room is locked. The PIN comes first: who does not know it learns nothing
     /// else.
-    private func checkDoor(_ request: AdmittedJoin) throws(ConferenceError) {
+    private func checkAdmission(_ request: AdmittedJoin) throws(ConferenceError) {
         if passes(request) { return }
         if let pin = settings.pin, !request.isInvited {
             guard let given = request.pin, !given.isEmpty else { throw .pinRequired(id) }
@@ -394,7 +394,7 @@ struct Room: Sendable {
     /// - Parameter isNew: whether it begins now; a lock is for those only.
     func requireWatching(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) {
         do throws(ConferenceError) {
-            try checkDoor(request)
+            try checkAdmission(request)
         } catch {
             guard case .roomLocked = error, !isNew else { throw error }
         }
@@ -416,7 +416,7 @@ struct Room: Sendable {
 
     /// Begins the wait of a client that has to be let in.
     mutating func wait(_ request: AdmittedJoin, id: String, at now: Instant) throws(ConferenceError) -> WaitingStart {
-        try checkDoor(request)
+        try checkAdmission(request)
         guard mustWait(request) else {
             waiting.admitAtOnce(id, at: now)
             return .mayJoin

@@ -31,7 +31,7 @@ package struct RoomState: Hashable, Sendable, Codable {
     package var meeting: String
     package var createdAt: Date
     package var savedAt: Date
-    /// See `RoomSlot.isReserved`.
+    /// See `RoomRecord.isReserved`.
     package var isReserved = false
     package var settings = Settings()
     /// In the order of their joins.

@@ -225,7 +225,7 @@ extension [RecordingInfo] {
 }
 
 /// What a recording to be started has.
-package struct RecordingWish: Hashable, Sendable {
+package struct RecordingRequest: Hashable, Sendable {
     /// A named view of the room; nil: the one that recordings take.
     package var view: String?
     /// Whether the file has audio alone.

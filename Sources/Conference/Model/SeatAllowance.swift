@@ -72,7 +72,7 @@ struct Seat: Sendable {
     let room: String
     let client: JoinClient
     let place: Capacity.SeatPlace
-    let life: SeatLife
+    let life: SeatLiveness
     /// The participant whose screen the peer sends; nil: the seat is a participant's.
     var screenOf: String?
     var allowance = SeatAllowance()

@@ -9,7 +9,7 @@ final class RoomRegistry: Sendable {
     static let connectingLimit = Duration.seconds(20)
 
     private struct State {
-        var rooms: [String: HostedRoom] = [:]
+        var rooms: [String: LiveRoom] = [:]
         var seats: [String: Seat] = [:]
         /// How many seats of a room are used; a room without any may be displaced.
         var usedSeats: [String: Int] = [:]
@@ -87,16 +87,16 @@ final class RoomRegistry: Sendable {
 
     // MARK: - Rooms
 
-    subscript(id: String) -> HostedRoom? { state.withLock { $0.rooms[id] } }
-    var rooms: [HostedRoom] { state.withLock { Array($0.rooms.values) } }
+    subscript(id: String) -> LiveRoom? { state.withLock { $0.rooms[id] } }
+    var rooms: [LiveRoom] { state.withLock { Array($0.rooms.values) } }
 
     /// The room of this name; where there is none, `make` creates it of what is kept of an earlier one, and it counts for
     /// `client` until `remove`.
     func room(
-        _ id: String, for client: JoinClient, orMake make: (KeptRoom?) -> HostedRoom
-    ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
+        _ id: String, for client: JoinClient, orMake make: (KeptRoom?) -> LiveRoom
+    ) throws(ConferenceError) -> (room: LiveRoom, isNew: Bool) {
         let (result, other) = try state.withLock {
-            state throws(ConferenceError) -> ((room: HostedRoom, isNew: Bool), Capacity.Displaced?) in
+            state throws(ConferenceError) -> ((room: LiveRoom, isNew: Bool), Capacity.Displaced?) in
             if let known = state.rooms[id] { return ((room: known, isNew: false), nil) }
             if state.isDraining { throw .draining }
             var other = try state.capacity.claimRoom(id, for: client, at: MonotonicClock.now())
@@ -115,7 +115,7 @@ final class RoomRegistry: Sendable {
     /// room's lock held, so that nobody gets a seat before the end.
     ///
     /// - Parameter wasEmpty: it was displaced while nobody had a seat of it: who has one by now stays, used or not.
-    func mayEndDisplaced(_ room: HostedRoom, wasEmpty: Bool) -> Bool {
+    func mayEndDisplaced(_ room: LiveRoom, wasEmpty: Bool) -> Bool {
         state.withLock { state in
             // What has a place is a later room of this name.
             guard state.rooms[room.id] === room, !state.capacity.hasPlace(room: room.id) else { return false }
@@ -133,7 +133,7 @@ final class RoomRegistry: Sendable {
     /// Removes a room that has ended, with its seats.
     ///
     /// - Parameter kept: what the next room of its name takes over.
-    func remove(_ room: HostedRoom, seats: [String], keeping kept: KeptRoom = KeptRoom()) {
+    func remove(_ room: LiveRoom, seats: [String], keeping kept: KeptRoom = KeptRoom()) {
         state.withLock { state in
             guard state.rooms[room.id] === room else { return }
             let now = MonotonicClock.now()
@@ -231,7 +231,7 @@ final class RoomRegistry: Sendable {
     // MARK: - Seats
 
     func seat(_ id: String) -> Seat? { state.withLock { $0.seats[id] } }
-    func room(of participant: String) -> HostedRoom? {
+    func room(of participant: String) -> LiveRoom? {
         state.withLock { state in state.seats[participant].flatMap { state.rooms[$0.room] } }
     }
 

@@ -19,7 +19,7 @@ final class RoomService: Sendable {
     private let recordings: RecordingControl
     private let hls: HLSControl
     private let log: RoomLog
-    let watch = RoomWatch()
+    let watch = RoomObserverSlot()
     /// Whether a call of two gets the common picture, since the server is busy.
     private let isSparing = Atomic<Bool>(false)
     /// nil: nothing outlives the server.
@@ -51,7 +51,7 @@ final class RoomService: Sendable {
     ///   create others, where the configuration allows that.
     func room(
         _ id: String, orMakeWith change: RoomSettingsChange, for client: JoinClient, isReserved: Bool
-    ) throws(ConferenceError) -> (room: HostedRoom, isNew: Bool) {
+    ) throws(ConferenceError) -> (room: LiveRoom, isNew: Bool) {
         if let known = registry[id] { return (known, false) }
         if !isReserved, configuration.rooms.create == .api { throw .roomNotFound(id) }
         if registry.isDraining { throw .draining }
@@ -70,15 +70,15 @@ final class RoomService: Sendable {
             file?.changed()
             let engine = makeEngine(of: room)
             events.publish(.roomStarted(room.meeting), room: id)
-            return HostedRoom(
-                RoomSlot(room: room, engine: engine, isReserved: isReserved), client: client, watch: watch)
+            return LiveRoom(
+                RoomRecord(room: room, engine: engine, isReserved: isReserved), client: client, watch: watch)
         }
     }
 
     private func makeEngine(of room: Room) -> RoomEngine {
         let id = room.id
         return media.makeEngine(
-            id, scene: RoomSlot.scene(of: room, layout: layoutOrGrid),
+            id, scene: RoomRecord.scene(of: room, layout: layoutOrGrid),
             tilesChanged: { [weak self] view, tiles in
                 self?.control.post(.tiles(room: id, view)) { [weak self] in self?.tilesChanged(id, view, tiles) }
             },
@@ -116,8 +116,8 @@ final class RoomService: Sendable {
                 known, age: age, settings: settings, expectedUntil: now + configuration.rooms.emptyTimeout, at: now)
             room.hostAbsence = configuration.rooms.hostAbsence
             events.publish(worth == .settings ? .roomStarted(room.meeting) : .roomMoved(room.meeting), room: id)
-            return HostedRoom(
-                RoomSlot(known, room: room, engine: makeEngine(of: room), worth: worth), client: .administrator,
+            return LiveRoom(
+                RoomRecord(known, room: room, engine: makeEngine(of: room), worth: worth), client: .administrator,
                 watch: watch)
         }
         if made.isNew {
@@ -133,7 +133,7 @@ final class RoomService: Sendable {
     ///   - isForgotten: whether the next room of its name begins without its hosts.
     ///   - condition: the room stays if this is false under its lock.
     func end(
-        _ id: String, reason: LeaveReason, isForgotten: Bool = false, if condition: (RoomSlot) -> Bool = { _ in true }
+        _ id: String, reason: LeaveReason, isForgotten: Bool = false, if condition: (RoomRecord) -> Bool = { _ in true }
     ) {
         guard let room = registry[id] else { return }
         let last = room.end(if: condition) { slot in
@@ -209,7 +209,7 @@ final class RoomService: Sendable {
     /// Changes a room by `body` and sends the events that follow, in order.
     @discardableResult
     func change<Result>(
-        _ id: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+        _ id: String, _ body: (inout RoomRecord) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result {
         guard let room = registry[id], let result = try change(room, body) else { throw .roomNotFound(id) }
         return result
@@ -217,7 +217,7 @@ final class RoomService: Sendable {
 
     /// The same for the room of a participant.
     func changeRoom<Result>(
-        of participant: String, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+        of participant: String, _ body: (inout RoomRecord) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result {
         guard let room = registry.room(of: participant), let result = try change(room, body) else {
             throw .participantNotFound(participant)
@@ -227,7 +227,7 @@ final class RoomService: Sendable {
 
     /// The same; returns nil where the room has ended.
     func change<Result>(
-        _ room: HostedRoom, _ body: (inout RoomSlot) throws(ConferenceError) -> Result
+        _ room: LiveRoom, _ body: (inout RoomRecord) throws(ConferenceError) -> Result
     ) throws(ConferenceError) -> Result? {
         try room.change { slot throws(ConferenceError) in
             slot.room.layoutsWithPresentingRules = layouts.namesWithPresentingRules
@@ -251,7 +251,7 @@ final class RoomService: Sendable {
     // MARK: - Screens
 
     /// Ends the peers of screens that are not of a member any more: it has left, presents no more, or has another one.
-    private func endScreenPeers(_ slot: inout RoomSlot) {
+    private func endScreenPeers(_ slot: inout RoomRecord) {
         for (peer, screen) in slot.screens where slot.room.member(screen.participant)?.screenPeer?.id != peer {
             slot.screens[peer] = nil
             registry.removeSeat(peer)
@@ -263,7 +263,7 @@ final class RoomService: Sendable {
     // MARK: - Inputs
 
     /// Ends the inputs whose participants have left.
-    private func endInputs(_ slot: inout RoomSlot) {
+    private func endInputs(_ slot: inout RoomRecord) {
         if slot.inputs.isEmpty { return }
         let room = slot.room
         tell(slot.endInputs { room.member($0) == nil }, of: room)
@@ -272,7 +272,7 @@ final class RoomService: Sendable {
     // MARK: - Breakout groups
 
     /// Ends the recordings and the chats of groups that are over.
-    private func endGroups(_ slot: inout RoomSlot, since old: Room) {
+    private func endGroups(_ slot: inout RoomRecord, since old: Room) {
         if old.breakout?.isOpen == true, slot.room.breakout == nil { slot.history.forgetGroups() }
         for recording in slot.running where recording.group != .main && !slot.room.hasOpen(recording.group) {
             _ = slot.end(recording.id)
@@ -281,7 +281,7 @@ final class RoomService: Sendable {
     }
 
     /// Tells each member of `old` what has changed for it about breakout groups.
-    private func announceBreakout(_ slot: RoomSlot, since old: Room) {
+    private func announceBreakout(_ slot: RoomRecord, since old: Room) {
         if old.breakout == nil, slot.room.breakout == nil { return }
         let now = MonotonicClock.now()
         let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
@@ -294,7 +294,7 @@ final class RoomService: Sendable {
     }
 
     /// Tells each member of `old` the recordings that show it, where these are others than before.
-    private func announceRecordings(_ slot: RoomSlot, since old: Room) {
+    private func announceRecordings(_ slot: RoomRecord, since old: Room) {
         if old.recordings == slot.room.recordings, old.breakout == slot.room.breakout { return }
         announce(slot, since: old, to: { $0.place(of: $1) }, { $0.recordings(of: $1) }) {
             .recording($0.shown, all: $0)
@@ -302,7 +302,7 @@ final class RoomService: Sendable {
     }
 
     /// Tells each member of `old` the dominant speaker of those whom it sees now, where that is another one.
-    private func announceSpeakers(_ slot: RoomSlot, since old: Room) {
+    private func announceSpeakers(_ slot: RoomRecord, since old: Room) {
         let isSame = old.speech.compactMapValues(\.active) == slot.room.speech.compactMapValues(\.active)
         if isSame, old.breakout == slot.room.breakout { return }
         announce(slot, since: old, to: { $0.watched(by: $1) }, { $0.speaker(for: $1) }) { .speaker($0) }
@@ -311,7 +311,7 @@ final class RoomService: Sendable {
     /// Tells each member of `old` a value that is another one for it than before. Those of one `group` have the same
     /// value, and share an event.
     private func announce<Value: Equatable>(
-        _ slot: RoomSlot, since old: Room, to group: (Room, Member) -> GroupID, _ value: (Room, Member) -> Value,
+        _ slot: RoomRecord, since old: Room, to group: (Room, Member) -> GroupID, _ value: (Room, Member) -> Value,
         _ event: (Value) -> ParticipantEvent
     ) {
         let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
@@ -330,18 +330,18 @@ final class RoomService: Sendable {
     // MARK: - Waiting
 
     /// Tells clients that their waits have ended, which the room's list has forgotten.
-    func endWaits(_ ids: [String], _ end: WaitingEnd, _ slot: inout RoomSlot) {
+    func endWaits(_ ids: [String], _ end: WaitingEnd, _ slot: inout RoomRecord) {
         let room = slot.room.id
         for id in ids { slot.waiters.removeValue(forKey: id).map { endWait(id, room, $0, end) } }
     }
 
-    private func endWait(_ id: String, _ room: String, _ waiter: RoomSlot.Waiter, _ end: WaitingEnd) {
+    private func endWait(_ id: String, _ room: String, _ waiter: RoomRecord.Waiter, _ end: WaitingEnd) {
         registry.releaseWait(Capacity.Wait(id: id, room: room))
         control.post { waiter.decided(end) }
     }
 
     /// Tells moderators who waits: those who have become one, and all where the list has changed.
-    private func announceWaiting(_ slot: RoomSlot, since old: Room) {
+    private func announceWaiting(_ slot: RoomRecord, since old: Room) {
         let people = slot.room.waiting.people
         let isChanged = old.waiting.people != people
         if !isChanged, people.isEmpty { return }
@@ -351,7 +351,7 @@ final class RoomService: Sendable {
         }
     }
 
-    private func publish(_ slot: inout RoomSlot, since old: Room) {
+    private func publish(_ slot: inout RoomRecord, since old: Room) {
         if old.kept != slot.room.kept { file?.changed() }
         let isSameMembers = old.members == slot.room.members
         let isSameBreakout = old.breakout == slot.room.breakout
@@ -417,7 +417,7 @@ final class RoomService: Sendable {
     }
 
     /// Tells each member of `old` whose picture has another layout now, or is of another view.
-    private func announceLayouts(_ slot: RoomSlot, since old: Room) {
+    private func announceLayouts(_ slot: RoomRecord, since old: Room) {
         let (before, now) = (old.pictures, slot.room.pictures)
         let earlier = Dictionary(old.members.map { ($0.id, before.shown(before.view(of: $0))) }) { first, _ in first }
         let chooser = slot.room.layoutChooser(since: old)
@@ -433,7 +433,7 @@ final class RoomService: Sendable {
     }
 
     /// Announces changed members now, or together with the other changes of the next quarter of a second.
-    private func announce(_ slot: inout RoomSlot) {
+    private func announce(_ slot: inout RoomRecord) {
         let room = slot.room
         switch slot.announcer.changed({ room.infos }, at: MonotonicClock.now()) {
         case .announce(let update): announce(update, &slot)
@@ -451,7 +451,7 @@ final class RoomService: Sendable {
         }
     }
 
-    private func announce(_ update: RosterUpdate, _ slot: inout RoomSlot) {
+    private func announce(_ update: RosterUpdate, _ slot: inout RoomRecord) {
         notifyAll(slot, .participants(update))
         tell(slot.feed.announced(update.everyone), of: slot.room)
     }
@@ -466,7 +466,7 @@ final class RoomService: Sendable {
         }
     }
 
-    private func updateLimits(_ slot: inout RoomSlot) {
+    private func updateLimits(_ slot: inout RoomRecord) {
         let limits = slot.newLimits()
         if limits.isEmpty { return }
         for (id, limits) in limits {
@@ -516,14 +516,14 @@ final class RoomService: Sendable {
 
     // MARK: - Events to participants
 
-    func notify(_ slot: RoomSlot, _ participant: String, _ event: ParticipantEvent) {
+    func notify(_ slot: RoomRecord, _ participant: String, _ event: ParticipantEvent) {
         if let mailbox = slot.listeners[participant]?.mailbox { put(SharedEvent(event), in: mailbox) }
     }
 
     /// - Parameter isReceiver: whether a participant gets the event.
     func notifyAll(
-        _ slot: RoomSlot, _ event: ParticipantEvent,
-        where isReceiver: (String, RoomSlot.Listener) -> Bool = { _, _ in true }
+        _ slot: RoomRecord, _ event: ParticipantEvent,
+        where isReceiver: (String, RoomRecord.Listener) -> Bool = { _, _ in true }
     ) {
         let shared = SharedEvent(event)
         for (id, listener) in slot.listeners where isReceiver(id, listener) { put(shared, in: listener.mailbox) }

@@ -89,7 +89,7 @@ final class SeatService: Sendable {
 
     /// Called with the room's lock held.
     private func addMember(
-        _ request: AdmittedJoin, _ joined: Joined, _ place: Capacity.SeatPlace, in slot: inout RoomSlot,
+        _ request: AdmittedJoin, _ joined: Joined, _ place: Capacity.SeatPlace, in slot: inout RoomRecord,
         _ events: @escaping @Sendable (SharedEvent) -> Void
     ) throws(ConferenceError) -> Joined {
         let id = joined.id
@@ -113,10 +113,10 @@ final class SeatService: Sendable {
                 peers.run(id) { $0.requestKeyframe(from: id, of: source, at: $1) }
             }
         }
-        slot.listeners[id] = RoomSlot.Listener(
+        slot.listeners[id] = RoomRecord.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
             chatChannel: request.chatChannel, media: request.media)
-        registry.add(Seat(room: request.room, client: request.client, place: place, life: SeatLife()), id)
+        registry.add(Seat(room: request.room, client: request.client, place: place, life: SeatLiveness()), id)
         joined.startsRecording =
             configuration.recording.start == .onFirstJoin && slot.running.isEmpty && slot.pending.recordings.isEmpty
             && slot.room.isFirst(id)
@@ -124,7 +124,7 @@ final class SeatService: Sendable {
     }
 
     /// The secret of a new member, which is a ticket where `seatSecrets` makes one.
-    private func makeSecret(of member: Member, in slot: inout RoomSlot) throws(ConferenceError) -> String {
+    private func makeSecret(of member: Member, in slot: inout RoomRecord) throws(ConferenceError) -> String {
         guard let secrets = configuration.seatSecrets else { return member.resumeSecret }
         let secret = secrets.secret(
             of: SeatTicket(
@@ -135,7 +135,7 @@ final class SeatService: Sendable {
     }
 
     /// Shows a member that is back what it saw, as far as the room still has it.
-    private func choose(_ seat: RoomState.Seat, in slot: inout RoomSlot) {
+    private func choose(_ seat: RoomState.Seat, in slot: inout RoomRecord) {
         let limit = configuration.limits.viewsPerRoom
         if let view = seat.view { try? slot.room.show(view, to: seat.id, limit: limit) }
         if let layout = seat.ownLayout, (try? rooms.checkLayout(layout)) != nil {
@@ -145,7 +145,7 @@ final class SeatService: Sendable {
     }
 
     /// Shows a new member what it asked for.
-    private func choose(_ request: AdmittedJoin, of member: Member, in slot: inout RoomSlot) throws(ConferenceError) {
+    private func choose(_ request: AdmittedJoin, of member: Member, in slot: inout RoomRecord) throws(ConferenceError) {
         var layout = request.layout
         // A link with a layout is for who opens it: it may shape a room that it creates, but nobody else's picture.
         if let chosen = layout, slot.isUnused, !slot.isReserved,
@@ -169,7 +169,7 @@ final class SeatService: Sendable {
     }
 
     /// Sends the room's state to a new participant, without the members, whom the join announces.
-    private func sendInitialState(_ id: String, _ slot: RoomSlot) {
+    private func sendInitialState(_ id: String, _ slot: RoomRecord) {
         if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
         let speaker = slot.room.member(id).flatMap { slot.room.speaker(for: $0) }
         if let speaker { rooms.notify(slot, id, .speaker(speaker)) }
@@ -275,9 +275,10 @@ final class SeatService: Sendable {
         do throws(ConferenceError) {
             try rooms.change(room) { slot throws(ConferenceError) in
                 try slot.room.addScreenPeer(id, of: participant, at: MonotonicClock.now())
-                slot.screens[id] = RoomSlot.ScreenListener(participant: participant, ended: ended)
+                slot.screens[id] = RoomRecord.ScreenListener(participant: participant, ended: ended)
                 registry.add(
-                    Seat(room: room, client: client.inside, place: place, life: SeatLife(), screenOf: participant), id)
+                    Seat(room: room, client: client.inside, place: place, life: SeatLiveness(), screenOf: participant),
+                    id)
             }
         } catch {
             registry.releaseSeat(place)
@@ -390,7 +391,7 @@ final class SeatService: Sendable {
 
     /// Ends expired seats, peers that did not connect in time, and rooms that were empty for too long.
     func expire(at now: Instant) {
-        var (expired, abandoned, unhosted): ([String], [String], [HostedRoom]) = ([], [], [])
+        var (expired, abandoned, unhosted): ([String], [String], [LiveRoom]) = ([], [], [])
         for room in registry.rooms {
             let isOver = room.read { slot in
                 expired +=
@@ -427,13 +428,13 @@ final class SeatService: Sendable {
         }
     }
 
-    private func isAbandoned(_ slot: RoomSlot, at now: Instant) -> Bool {
+    private func isAbandoned(_ slot: RoomRecord, at now: Instant) -> Bool {
         if slot.isReserved || configuration.rooms.create == .api { return false }
         // A moving room ends with its move.
         return slot.room.movingUntil == nil && isEmpty(slot, at: now)
     }
 
-    private func isEmpty(_ slot: RoomSlot, at now: Instant) -> Bool {
+    private func isEmpty(_ slot: RoomRecord, at now: Instant) -> Bool {
         slot.room.isAbandoned(after: configuration.rooms.emptyTimeout, at: now)
     }
 

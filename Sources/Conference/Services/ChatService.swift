@@ -130,7 +130,7 @@ final class ChatService: Sendable {
 
     // MARK: - Delivery
 
-    private static func check(_ slot: RoomSlot, from id: String, to other: String?) throws(ConferenceError) {
+    private static func check(_ slot: RoomRecord, from id: String, to other: String?) throws(ConferenceError) {
         guard slot.room.member(id) != nil else { throw .participantNotFound(id) }
         try slot.room.require(.chat, id)
         guard let other else { return }

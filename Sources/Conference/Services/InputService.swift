@@ -29,7 +29,7 @@ final class InputService: Sendable {
     }
 
     /// Adds a participant that shows the source, and begins to open it.
-    func add(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo {
+    func add(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
         let address = try checked(wish.url)
         guard let name = Names.shown(wish.name) else {
             throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
@@ -60,8 +60,8 @@ final class InputService: Sendable {
 
     /// Called with the room's lock held.
     private func enter(
-        _ address: InputAddress, _ name: String, _ wish: InputWish, _ place: Capacity.SeatPlace,
-        _ slot: inout RoomSlot
+        _ address: InputAddress, _ name: String, _ wish: InputRequest, _ place: Capacity.SeatPlace,
+        _ slot: inout RoomRecord
     ) throws(ConferenceError) -> RoomInput {
         guard slot.inputs.count(where: { !$0.isOver }) < configuration.maxPerRoom else {
             throw .conflict(
@@ -83,7 +83,7 @@ final class InputService: Sendable {
         let input = RoomInput(id: id, room: room, participant: participant, name: name, pulled: pulled, wish: wish)
         slot.inputs.append(input)
         rooms.registry.add(
-            Seat(room: room, client: .administrator, place: place, life: SeatLife()), participant, isUsed: true)
+            Seat(room: room, client: .administrator, place: place, life: SeatLiveness()), participant, isUsed: true)
         rooms.tell([.inputStarted(input.info)], of: slot.room)
         return input
     }

@@ -91,13 +91,13 @@ final class MoveService: Sendable {
 
     // MARK: - To here
 
-    private static func canGoOn(_ slot: RoomSlot) -> Bool {
+    private static func canGoOn(_ slot: RoomRecord) -> Bool {
         !slot.pending.isEmpty
             && slot.room.members.contains { $0.isConnected && !$0.isInput && $0.effectiveRole != .viewer }
     }
 
     /// Goes on with what ran where the room comes from.
-    private func goOn(_ room: HostedRoom) {
+    private func goOn(_ room: LiveRoom) {
         let taken: PendingOutputs?? = try? rooms.change(room) { slot throws(ConferenceError) in
             defer { slot.pending = PendingOutputs() }
             return slot.pending
@@ -106,7 +106,7 @@ final class MoveService: Sendable {
         for recording in pending.recordings {
             // The disk is not waited for.
             Task { [recordings, id = room.id] in
-                let wish = RecordingWish(
+                let wish = RecordingRequest(
                     view: recording.audioOnly ? nil : recording.view, audioOnly: recording.audioOnly,
                     tracks: recording.tracks, group: recording.group ?? 0)
                 let series = RecordingSeries(id: recording.series, part: recording.part + 1)
@@ -123,7 +123,7 @@ final class MoveService: Sendable {
             note("stream", room.id) { () throws(ConferenceError) in _ = try streams.start(room.id, request) }
         }
         for input in pending.inputs {
-            let wish = InputWish(url: input.url, name: input.name, loops: input.loops)
+            let wish = InputRequest(url: input.url, name: input.name, loops: input.loops)
             note("input", room.id) { () throws(ConferenceError) in _ = try inputs.add(wish, to: room.id) }
         }
     }

@@ -44,7 +44,7 @@ final class PeerService: Sendable {
         wallClockOffset = .seconds(Date().timeIntervalSince1970) - (MonotonicClock.now() - .zero)
     }
 
-    /// The parts of a new `HostedPeer`, read under the room's lock.
+    /// The parts of a new `PeerSession`, read under the room's lock.
     private struct Plan: Sendable {
         var engine: RoomEngine
         var intake: Intake
@@ -54,7 +54,7 @@ final class PeerService: Sendable {
         var directions: Directions
         var maySendMessages: Bool
         var claims: MediaKinds
-        var life: SeatLife
+        var life: SeatLiveness
         /// Whether this request counted the seat as half open.
         var beginsToConnect = false
     }
@@ -105,7 +105,7 @@ final class PeerService: Sendable {
     /// Runs `body` on the loop, charged to the participant's peer there, which is created where there is none yet.
     private func onSeat<Value: Sendable>(
         _ id: String, _ plan: Plan, after description: SessionDescription? = nil,
-        _ body: @escaping @Sendable (HostedPeer, PeerLoop, Instant) throws -> Value
+        _ body: @escaping @Sendable (PeerSession, PeerLoop, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         do {
             return try await loops.result(on: loops.place(id)) { [self] host, now in
@@ -132,7 +132,7 @@ final class PeerService: Sendable {
 
     /// The participant's peer on the loop; created where there is none yet.
     private func seat(_ id: String, _ plan: Plan, _ host: PeerLoop, _ now: Instant) throws(ConferenceError)
-        -> HostedPeer
+        -> PeerSession
     {
         if let seat = host.seat(id) { return seat }
         // A participant that left while the request waited for the loop gets no peer.
@@ -140,7 +140,7 @@ final class PeerService: Sendable {
             loops.leave(id)
             throw .participantNotFound(id)
         }
-        let seat = HostedPeer(
+        let seat = PeerSession(
             id: id, seatID: host.makeSeatID(), peer: try makePeer(plan, at: now),
             engine: plan.engine,
             intake: plan.intake,
@@ -220,7 +220,7 @@ final class PeerService: Sendable {
     }
 
     private func onExistingSeat<Value: Sendable>(
-        _ id: String, orElse fault: String, _ body: @escaping @Sendable (HostedPeer, PeerLoop, Instant) throws -> Value
+        _ id: String, orElse fault: String, _ body: @escaping @Sendable (PeerSession, PeerLoop, Instant) throws -> Value
     ) async throws(ConferenceError) -> Value {
         guard let host = loops.host(of: id) else { throw .badSDP(fault) }
         return try await loops.result(on: host) { host, now in
@@ -231,7 +231,7 @@ final class PeerService: Sendable {
 
     /// Runs `body`, charged to the peer.
     private static func outcome<Value>(
-        of body: (HostedPeer, PeerLoop, Instant) throws -> Value, _ seat: HostedPeer, _ host: PeerLoop, _ now: Instant
+        of body: (PeerSession, PeerLoop, Instant) throws -> Value, _ seat: PeerSession, _ host: PeerLoop, _ now: Instant
     ) -> Result<Value, ConferenceError> {
         var result: Result<Value, any Error>?
         host.charging(seat) { result = Result { try body(seat, host, now) } }

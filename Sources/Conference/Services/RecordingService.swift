@@ -49,7 +49,7 @@ final class RecordingService: Sendable {
     ///   - series: the recording of another server with which this one goes on; nil: none.
     @discardableResult
     func start(
-        _ room: String, _ wish: RecordingWish? = nil, by participant: String? = nil,
+        _ room: String, _ wish: RecordingRequest? = nil, by participant: String? = nil,
         continuing series: RecordingSeries? = nil
     ) async throws(ConferenceError) -> RecordingInfo {
         do throws(ConferenceError) {
@@ -63,7 +63,7 @@ final class RecordingService: Sendable {
     }
 
     private func begin(
-        _ room: String, _ wish: RecordingWish?, by participant: String?, continuing series: RecordingSeries?
+        _ room: String, _ wish: RecordingRequest?, by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RecordingInfo {
         let known = rooms.registry[room]?.read { (settings: $0.room.settings, running: Self.beside(wish, $0)) }
         guard let known else { throw .roomNotFound(room) }
@@ -78,7 +78,7 @@ final class RecordingService: Sendable {
         defer { control.endStart(room) }
         // The disk works without the room's lock, on its own queue.
         let recording = try await makeRecording(
-            room, known.settings, wish ?? RecordingWish(), of: group, by: participant, continuing: series)
+            room, known.settings, wish ?? RecordingRequest(), of: group, by: participant, continuing: series)
         do throws(ConferenceError) {
             if rooms.registry.isDraining { throw .draining }
             return try rooms.change(room) { slot throws(ConferenceError) in
@@ -110,12 +110,12 @@ final class RecordingService: Sendable {
     }
 
     /// The recordings that count beside a new one: for the room's usual one those of breakout groups do not.
-    private static func beside(_ wish: RecordingWish?, _ slot: RoomSlot) -> Int {
+    private static func beside(_ wish: RecordingRequest?, _ slot: RoomRecord) -> Int {
         wish == nil ? slot.running.count { $0.group == .main } : slot.running.count
     }
 
     /// The open breakout group that a recording is to be of; nil: the room itself.
-    private func recordedGroup(_ wish: RecordingWish?, in room: String) throws(ConferenceError) -> RecordedGroup? {
+    private func recordedGroup(_ wish: RecordingRequest?, in room: String) throws(ConferenceError) -> RecordedGroup? {
         guard let number = wish?.group, number != 0 else { return nil }
         let group = try rooms.registry[room]?.read { slot throws(ConferenceError) in
             try slot.room.requireOpen(GroupID(number))
@@ -124,7 +124,7 @@ final class RecordingService: Sendable {
     }
 
     private func makeRecording(
-        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, of group: RecordedGroup?,
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingRequest, of group: RecordedGroup?,
         by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RoomRecording {
         let made = await control.onDisk { [self] in
@@ -158,7 +158,7 @@ final class RecordingService: Sendable {
 
     /// Called on the disk's queue.
     private func makeRecordingNow(
-        _ room: String, _ settings: RoomSettings, _ wish: RecordingWish, of group: RecordedGroup?,
+        _ room: String, _ settings: RoomSettings, _ wish: RecordingRequest, of group: RecordedGroup?,
         by participant: String?, continuing series: RecordingSeries?
     ) throws(RecordingError) -> RoomRecording {
         var view = wish.view.map { ViewID($0) } ?? settings.recordedView

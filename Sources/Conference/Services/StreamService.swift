@@ -112,7 +112,7 @@ final class StreamService: Sendable {
     private func changed(_ id: String, _ new: StreamState) {
         guard let stream = state.withLock({ $0.alive[id] }) else { return }
         let info = stream.info(in: new)
-        if stream.isNews(new) { tell(info) }
+        if stream.hasStateChanged(new) { tell(info) }
         guard new.isOver else { return }
         forget(stream)
         stream.detach()
@@ -151,7 +151,7 @@ final class StreamService: Sendable {
         }
     }
 
-    private static func end(_ stream: RoomStream, _ slot: inout RoomSlot) {
+    private static func end(_ stream: RoomStream, _ slot: inout RoomRecord) {
         slot.streams.end(stream.id)
         slot.room.isSentOn = !slot.streams.running.isEmpty
     }

@@ -23,7 +23,7 @@ final class WaitingService: Sendable {
                     request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
                 do throws(ConferenceError) {
                     let begun: Void? = try rooms.change(room) { slot throws(ConferenceError) in
-                        slot.waiters[id] = RoomSlot.Waiter(client: request.client, decided: decided)
+                        slot.waiters[id] = RoomRecord.Waiter(client: request.client, decided: decided)
                         let admitted = try slot.room.admitted(request, at: Date())
                         switch try slot.room.wait(admitted, id: id, at: MonotonicClock.now()) {
                         case .waits(let displaced): rooms.endWaits([displaced].compactMap { $0 }, .timeout, &slot)
@@ -58,13 +58,13 @@ final class WaitingService: Sendable {
     }
 
     /// Refuses everybody who waits at the address of one of them, and whoever asks from there for a while.
-    func refuseAddress(of person: String, in slot: inout RoomSlot) throws(ConferenceError) {
+    func refuseAddress(of person: String, in slot: inout RoomRecord) throws(ConferenceError) {
         let ids = try slot.room.refuseAddress(of: person, at: MonotonicClock.now())
         rooms.endWaits(ids, .refused, &slot)
     }
 
     /// Lets in or refuses one who waits, or everyone, for a moderator.
-    func decide(_ decision: WaitingEnd, _ person: String?, in slot: inout RoomSlot) throws(ConferenceError) {
+    func decide(_ decision: WaitingEnd, _ person: String?, in slot: inout RoomRecord) throws(ConferenceError) {
         if let person, !slot.room.waiting.people.contains(where: { $0.id == person }) {
             throw .participantNotFound(person)
         }

@@ -4,7 +4,7 @@ import RoomMedia
 
 extension ParticipantStatistics {
     /// A participant's statistics from its peer's counts.
-    init(of seat: HostedPeer, at now: Instant) {
+    init(of seat: PeerSession, at now: Instant) {
         let all = seat.peer.statistics(at: now)
         self.init()
         receivedAudio = Stream(all.audioReceived)

@@ -22,7 +22,7 @@ final class RoomLog: Sendable {
         guard let suppressed = allowance.take(at: MonotonicClock.now()) else { return }
         var metadata = more
         metadata["room"] = "\(room)"
-        if suppressed > 0 { metadata["untold"] = "\(suppressed)" }
+        if suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
         logger.log(level: level, "\(text)", metadata: metadata)
     }
 

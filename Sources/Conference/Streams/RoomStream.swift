@@ -50,7 +50,7 @@ final class RoomStream: Sendable {
     }
 
     /// Whether a state is of another kind than the last one that this was asked of.
-    func isNews(_ state: StreamState) -> Bool {
+    func hasStateChanged(_ state: StreamState) -> Bool {
         told.withLock { told in
             defer { told = state }
             return switch (told, state) {

@@ -7,13 +7,13 @@ package import WebServer
 /// The route of the cluster's nodes.
 extension RouteTable {
     /// - Parameter outlook: asks every node what it believes (`ClusterNode.outlook`); nil: there is no cluster.
-    package mutating func addCluster(_ outlook: (@Sendable () async -> ClusterOutlook)?) {
+    package mutating func addCluster(_ outlook: (@Sendable () async -> ClusterReport)?) {
         add(
             Route(
                 .get, "/api/cluster", .admin,
                 RouteDescription(
                     tag: "server", summary: "The nodes of the cluster, and what each believes; takes a second at most",
-                    answers: [.json("The nodes as the answering one sees them.", ClusterOutlook.schema)],
+                    answers: [.json("The nodes as the answering one sees them.", ClusterReport.schema)],
                     failures: [404])
             ) { _ in
                 guard let outlook else {
@@ -24,7 +24,7 @@ extension RouteTable {
     }
 }
 
-extension ClusterOutlook {
+extension ClusterReport {
     fileprivate static var schema: JSONValue {
         let node = Schema.object(
             [
@@ -37,7 +37,7 @@ extension ClusterOutlook {
                 "answers": Schema.boolean.with("description", "Whether it answers; without that the rest is missing."),
                 "fault": Schema.string.with(
                     "description", "Why it does not take the answering node's token: its secret, TLS or clock."),
-                "state": Schema.choice(ClusterView.Standing.allCases.map(\.rawValue)),
+                "state": Schema.choice(ClusterView.MembershipState.allCases.map(\.rawValue)),
                 "storeFault": Schema.string.with(
                     "description", "Why etcd takes no writes of it, such as a quota that is reached."),
                 "leaseMargin": Schema.number.with("description", "Seconds that are left of its lease."),
@@ -62,7 +62,7 @@ extension ClusterOutlook {
     }
 }
 
-extension ClusterOutlook.Node {
+extension ClusterReport.Node {
     fileprivate var json: JSONValue {
         let (record, load) = (node.record, node.load ?? NodeLoad())
         return .object(

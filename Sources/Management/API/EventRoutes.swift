@@ -7,7 +7,7 @@ package import WebServer
 
 /// The routes of server-sent events.
 extension RouteTable {
-    package mutating func addEvents(_ conference: any ConferenceService, readers: SharePlaces, policy: AccessPolicy) {
+    package mutating func addEvents(_ conference: any ConferenceService, readers: SharedLimit, policy: AccessPolicy) {
         let parameters: [RouteDescription.Parameter] = [
             .query(
                 "types",
@@ -62,7 +62,7 @@ extension RouteTable {
 /// Opens streams of events.
 private struct EventSource: Sendable {
     let conference: any ConferenceService
-    let readers: SharePlaces
+    let readers: SharedLimit
     let policy: AccessPolicy
 
     /// - Parameter state: the data of `reset`.
@@ -105,7 +105,7 @@ package enum EventReaders {
     /// Several dashboards, each with a stream for every room, behind one address.
     package static let perAddress = 64
 
-    package static func places() -> SharePlaces { SharePlaces("event_readers", total: limit, perAddress: perAddress) }
+    package static func places() -> SharedLimit { SharedLimit("event_readers", total: limit, perAddress: perAddress) }
 }
 
 extension HTTPField.Name {

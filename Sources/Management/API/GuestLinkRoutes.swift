@@ -33,12 +33,12 @@ extension RouteTable {
                 .post, path, .host,
                 RouteDescription(
                     tag: "rooms", summary: "Makes a guest link",
-                    body: ("application/json", Schema.ref("GuestLinkWish")),
+                    body: ("application/json", Schema.ref("GuestLinkRequest")),
                     answers: [.json(201, "Made.", Schema.ref("GuestLink"))], failures: [400, 404, 409, 413])
             ) { asked in
                 let room = try asked.room()
                 let body = try await asked.object(keys: ["role", "expiresIn", "uses"])
-                var wish = GuestLinkWish()
+                var wish = GuestLinkRequest()
                 wish.role = try body.choice("role", Role.self) ?? wish.role
                 wish.life = try body.number("expiresIn") ?? wish.life
                 wish.uses = try body.integer("uses")

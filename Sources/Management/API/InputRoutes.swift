@@ -13,7 +13,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "inputs",
                     summary: "Pulls a source into a room as a participant: SRT, RTMP, RTSP, HTTP, or a file",
-                    body: ("application/json", Schema.ref("InputWish")),
+                    body: ("application/json", Schema.ref("InputRequest")),
                     answers: [.json(201, "It is being opened.", Schema.ref("Input"))], failures: [400, 404, 409, 503])
             ) { asked in
                 let body = try await asked.object(keys: ["url", "name", "loop"])
@@ -23,7 +23,7 @@ extension RouteTable {
                 guard let name = try body.text("name") else {
                     throw APIError.badRequest("name: the name of the participant that shows it")
                 }
-                let wish = InputWish(url: url, name: name, loops: try body.bool("loop") ?? false)
+                let wish = InputRequest(url: url, name: name, loops: try body.bool("loop") ?? false)
                 return .json(try conference.addInput(wish, to: try asked.room()).json, status: .created)
             })
         add(

@@ -254,7 +254,7 @@ enum OpenAPI {
                         "The link; missing in mode open once the server has been started again, which keeps a digest only.",
                 ],
             ], required: ["id", "role", "expiresAt", "used"]),
-        "GuestLinkWish": Schema.object([
+        "GuestLinkRequest": Schema.object([
             "role": guestRoles,
             "expiresIn": [
                 "type": "number", "description": .string("Seconds, 60 to \(Int(GuestLink.longest)); 86400 without."),
@@ -297,7 +297,7 @@ enum OpenAPI {
                 "attempts": ["type": "integer", "description": "In vain since it was live; with retrying."],
                 "reason": ["type": "string", "description": "With retrying and failed."],
             ], required: ["id", "room", "participant", "name", "url", "loop", "state", "since"]),
-        "InputWish": Schema.object(
+        "InputRequest": Schema.object(
             [
                 "url": [
                     "type": "string",
@@ -498,7 +498,7 @@ enum OpenAPI {
                 "duration": ["type": "number", "description": "Seconds; missing while it is written."],
                 "bytes": Schema.integer,
             ], required: ["participant", "name", "kind", "file", "codec", "start"]),
-        "RecordingWish": Schema.object([
+        "RecordingRequest": Schema.object([
             "view": ["type": "string", "description": "A named view of the room; without it the recorded one."],
             "audioOnly": ["type": "boolean", "description": "A file with audio alone, without any picture."],
             "group": [

@@ -23,7 +23,7 @@ extension RouteTable {
     ///   - downloads: the places of files that are sent at the same time.
     ///   - publicURL: the beginning of links; empty: links begin with the path.
     package mutating func addRecordings(
-        _ conference: any ConferenceService, links: RecordingLinks, policy: AccessPolicy, downloads: Places,
+        _ conference: any ConferenceService, links: RecordingLinks, policy: AccessPolicy, downloads: ConcurrencyLimit,
         publicURL: String
     ) {
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
@@ -34,12 +34,12 @@ extension RouteTable {
                     tag: "recordings",
                     summary:
                         "Starts recording a room; without a body only where no recording runs, else beside others, up to recording.perRoom",
-                    body: ("application/json", Schema.ref("RecordingWish")),
+                    body: ("application/json", Schema.ref("RecordingRequest")),
                     answers: [.json(201, "It runs.", Schema.ref("Recording"))],
                     failures: [400, 404, 409, 429, 503])
             ) { asked in
                 let room = try asked.room()
-                let wish = try await RecordingWish(asked.object(keys: ["view", "audioOnly", "tracks", "group"]))
+                let wish = try await RecordingRequest(asked.object(keys: ["view", "audioOnly", "tracks", "group"]))
                 return .json(try await conference.startRecording(room, wish).jsonForReaders, status: .created)
             })
         add(
@@ -208,7 +208,7 @@ extension RouteTable {
     }
 
     /// A small picture of a recording, for those who may have its file.
-    private mutating func addThumbnail(_ conference: any ConferenceService, _ downloads: Places) {
+    private mutating func addThumbnail(_ conference: any ConferenceService, _ downloads: ConcurrencyLimit) {
         add(
             Route(
                 .get, "/api/recordings/{id}/thumbnail", .recordingFile,
@@ -225,7 +225,7 @@ extension RouteTable {
     }
 
     /// Who was in a recording and who spoke when, for those who may have its file.
-    private mutating func addTimeline(_ conference: any ConferenceService, _ downloads: Places) {
+    private mutating func addTimeline(_ conference: any ConferenceService, _ downloads: ConcurrencyLimit) {
         add(
             Route(
                 .get, "/api/recordings/{id}/timeline", .recordingFile,
@@ -250,7 +250,7 @@ extension RouteTable {
 extension FileAnswer {
     /// A file to download, as long as not too many are.
     fileprivate static func make(
-        _ path: String, _ type: String, for asked: RouteRequest, _ downloads: Places
+        _ path: String, _ type: String, for asked: RouteRequest, _ downloads: ConcurrencyLimit
     ) async throws -> Response {
         guard let place = downloads.take() else {
             throw APIError(.overloaded, "too many recordings are being downloaded", headers: [.retryAfter: "10"])
@@ -261,7 +261,7 @@ extension FileAnswer {
     }
 }
 
-extension RecordingWish {
+extension RecordingRequest {
     /// nil where the body asks for nothing.
     fileprivate init?(_ body: ObjectBody) throws(APIError) {
         if body.members.isEmpty { return nil }

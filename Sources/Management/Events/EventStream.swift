@@ -25,7 +25,7 @@ struct EventStream: Sendable {
     var mayReadRecordings: @Sendable () async -> Bool = { false }
     var timing = Timing()
     /// The stream ends when the reader's place is lost; the reader then comes again.
-    var place: SharePlaces.Place?
+    var place: SharedLimit.Permit?
 
     struct Timing: Sendable {
         /// The longest silence: proxies end connections after 30 s or a minute of it.

@@ -81,7 +81,7 @@ package final class MP4Recorder: Sendable {
     }
 
     /// Appends media from before the start; its memory is that of the pre-roll.
-    func append(_ kept: KeptMedia) {
+    func append(_ kept: PreRollBuffer) {
         run(0) { kept.append(to: $0) }
     }
 

@@ -13,7 +13,7 @@ package final class PreRoll: Sendable {
 
     private struct State {
         var frames: [EncodedVideoFrame] = []
-        var audio: [KeptMedia.Block] = []
+        var audio: [PreRollBuffer.Block] = []
         var bytes = 0
         /// The recorder that has taken over; it gets all media from then on.
         var recorder: MP4Recorder?
@@ -69,7 +69,7 @@ package final class PreRoll: Sendable {
     package func append(audio samples: [Float], timestamp: Int64) {
         state.withLock { state in
             if let recorder = state.recorder { return recorder.append(audio: samples, timestamp: timestamp) }
-            let block = KeptMedia.Block(samples, timestamp)
+            let block = PreRollBuffer.Block(samples, timestamp)
             if state.isOver || !take(block.bytes, &state) { return }
             state.audio.append(block)
             dropAudio(before: (state.frames.first?.time ?? block.time) - Self.audioLead, &state)
@@ -85,7 +85,7 @@ package final class PreRoll: Sendable {
             if state.isOver || state.recorder != nil { return .zero }
             drop(before: now - length, &state)
             let start = state.frames.first?.time
-            recorder.append(KeptMedia(frames: state.frames, audio: state.audio, bytes: state.bytes, memory: memory))
+            recorder.append(PreRollBuffer(frames: state.frames, audio: state.audio, bytes: state.bytes, memory: memory))
             state = State(recorder: recorder)
             return start.map { max(now - $0, .zero) } ?? .zero
         }

@@ -47,7 +47,7 @@ final class AudioIntake {
     /// Whether the last tick took packets: one tick later the stretcher's remainder comes.
     private var hadPackets = false
     private var isForTrack = false
-    private var rest = AudioRest()
+    private var rest = AudioSuspension()
     private var wasDecoding = false
     private var lastAudible = Instant.distantPast
     /// Samples that were played, silence included.

@@ -5,7 +5,7 @@ import Mixing
 
 /// An encoded tick of audio for one peer.
 package struct AudioDelivery: Sendable {
-    var seat: SeatID
+    var seat: PeerID
     var payload: [UInt8]
     var timestamp: Int64
     /// The level in −dBov (RFC 6464).
@@ -47,7 +47,7 @@ final class AudioRoom {
         var profile = AudioProfile.clear
         var receiverLimits = OpusReceiverLimits()
         /// The peer that the mix is sent to; nil: none is connected.
-        var destination: SeatID?
+        var destination: PeerID?
         /// See `Scene.Person`.
         var group = GroupID.main
         var alsoHears: Set<GroupID> = []
@@ -285,7 +285,9 @@ final class AudioRoom {
             }
             var ratings: [(id: String, rating: Double)] = []
             for (id, seat) in heard where seat.isHeard {
-                guard let rating = seat.intake.rating(at: now), rating > -Double(AudioRest.quiet) else { continue }
+                guard let rating = seat.intake.rating(at: now), rating > -Double(AudioSuspension.quiet) else {
+                    continue
+                }
                 // A gain above 1 is in the rating already (`AudioIntake.collect`).
                 ratings.append((id, rating + 20 * log10(Double(min(1, max(seat.gain * levelling(id), 0.001))))))
             }

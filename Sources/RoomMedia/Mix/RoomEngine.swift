@@ -73,7 +73,7 @@ package final class RoomEngine: Sendable {
         var profile = AudioProfile.narrow
         var receiverLimits = OpusReceiverLimits()
         /// The connected peer.
-        var seat: SeatID?
+        var seat: PeerID?
     }
 
     /// A user of the room's output.
@@ -439,7 +439,7 @@ package final class RoomEngine: Sendable {
     package func intake(_ participant: String) -> Intake? { state.withLock { $0.people[participant]?.intake } }
 
     /// Sets how a participant's audio is coded, and the peer that it is sent to; nil: none.
-    func setAudio(_ participant: String, profile: AudioProfile, receiverLimits: OpusReceiverLimits, to seat: SeatID?) {
+    func setAudio(_ participant: String, profile: AudioProfile, receiverLimits: OpusReceiverLimits, to seat: PeerID?) {
         use(.participant(participant), seat != nil) { state in
             guard var person = state.people[participant] else {
                 // The participant has left and may not keep the room running.

@@ -5,7 +5,7 @@ import Synchronization
 import Threads
 
 /// The owner of each user name fragment, for all loops: a check may come to any of them.
-package typealias LoopUfrags = UfragTable<SeatID>
+package typealias LoopUfrags = UfragTable<PeerID>
 
 /// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries their media and
 /// events to the rooms and back.
@@ -28,14 +28,14 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private let events: PeerLoopEvents
     private let meters: StageMeters
     private var peers = HostedPeers()
-    private var demultiplexer: Demultiplexer<SeatID>
+    private var demultiplexer: Demultiplexer<PeerID>
     /// The datagrams of this turn for the peers of other loops.
     private var parcels: [Int: DatagramParcel] = [:]
     private let handedOver = Atomic<Int>(0)
-    private var deadlines = DeadlineQueue<HostedPeer>()
+    private var deadlines = DeadlineQueue<PeerSession>()
     /// The time of each peer's next link report.
-    private var reports = DeadlineQueue<HostedPeer>()
-    private var dirty: [HostedPeer] = []
+    private var reports = DeadlineQueue<PeerSession>()
+    private var dirty: [PeerSession] = []
     private var ceiling = 0
     private var charges = TurnCharges()
     /// Counts of all peers together, for the metrics.
@@ -59,12 +59,12 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         loop.execute { [self] in body(self, MonotonicClock.now()) }
     }
 
-    package func seat(_ id: String) -> HostedPeer? { peers[id] }
+    package func seat(_ id: String) -> PeerSession? { peers[id] }
 
     /// A new identity for a peer that is about to be created.
-    package func makeSeatID() -> SeatID { SeatID(loop: index, number: peers.makeNumber()) }
+    package func makeSeatID() -> PeerID { PeerID(loop: index, number: peers.makeNumber()) }
 
-    package func add(_ seat: HostedPeer, at now: Instant) {
+    package func add(_ seat: PeerSession, at now: Instant) {
         peers.add(seat)
         _ = seat.selector.setCeiling(ceiling)
         reports.set(seat, now + Self.linkPeriod)
@@ -104,7 +104,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         if let id = demultiplexer.route(bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
     }
 
-    private func give(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, to id: SeatID, at now: Instant) {
+    private func give(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, to id: PeerID, at now: Instant) {
         if id.loop == index {
             if let seat = peers[id.number] { take(datagram, flow, from: index, for: seat, at: now) }
             return
@@ -119,7 +119,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// - Parameter reader: the loop that read the datagram.
     private func take(
-        _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: HostedPeer, at now: Instant
+        _ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, from reader: Int, for seat: PeerSession,
+        at now: Instant
     ) {
         let isCheck = DatagramKind(UnsafeRawBufferPointer(datagram)) == .stun
         guard seat.loopBudget.admit(isCheck: isCheck, turn: charges.turn, at: now) else { return }
@@ -134,7 +135,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// Settles the claim of a peer of any loop on a flow that this loop reads.
-    private func settle(_ claim: FlowClaim, on flow: Flow, by id: SeatID) {
+    private func settle(_ claim: FlowClaim, on flow: Flow, by id: PeerID) {
         let isOurs = demultiplexer.claim(flow, by: id, claim) { owner in
             // A peer on another loop cannot be asked here, so its flow counts as validated: the claimant has to answer
             // a check.
@@ -212,7 +213,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    private func ended(_ flow: Flow, of id: SeatID, at now: Instant) {
+    private func ended(_ flow: Flow, of id: PeerID, at now: Instant) {
         guard let seat = peers[id.number] else { return }
         seat.peer.removeFlow(flow, at: now)
         touch(seat)
@@ -235,7 +236,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Runs `body`, charges its time to the peer, and returns that time.
     @discardableResult
-    package func charging(_ seat: HostedPeer, _ body: () -> Void) -> Duration {
+    package func charging(_ seat: PeerSession, _ body: () -> Void) -> Duration {
         let start = MonotonicClock.now()
         body()
         let took = MonotonicClock.now() - start
@@ -244,13 +245,13 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// Marks the peer for the end of this turn: it has events to handle or datagrams to send.
-    package func touch(_ seat: HostedPeer) {
+    package func touch(_ seat: PeerSession) {
         guard !seat.isDirty else { return }
         seat.isDirty = true
         dirty.append(seat)
     }
 
-    private func flush(_ seat: HostedPeer) {
+    private func flush(_ seat: PeerSession) {
         seat.peer.flush { bytes, flow in
             counters.bytesSent.wrappingAdd(bytes.count, ordering: .relaxed)
             loop.send(bytes, flow: flow)
@@ -264,15 +265,15 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    package func updateUfrags(_ seat: HostedPeer) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
+    package func updateUfrags(_ seat: PeerSession) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
 
     // MARK: - Events of peers
 
-    private func drain(_ seat: HostedPeer, at now: Instant) {
+    private func drain(_ seat: PeerSession, at now: Instant) {
         while let event = seat.peer.nextEvent() { handle(event, of: seat, at: now) }
     }
 
-    private func handle(_ event: PeerEvent, of seat: HostedPeer, at now: Instant) {
+    private func handle(_ event: PeerEvent, of seat: PeerSession, at now: Instant) {
         switch event {
         case .connected, .recovered: connect(seat, at: now)
         case .interrupted(let since): disconnect(seat, since: since)
@@ -317,7 +318,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// The connection is over for good.
-    private func end(_ seat: HostedPeer, _ reason: PeerEnd, _ why: String?, at now: Instant) {
+    private func end(_ seat: PeerSession, _ reason: PeerEnd, _ why: String?, at now: Instant) {
         disconnect(seat, since: now)
         guard peers.contains(seat) else { return }
         remove(seat.id, at: now)
@@ -325,7 +326,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         events.ended(seat.id, reason, why)
     }
 
-    private func connect(_ seat: HostedPeer, at now: Instant) {
+    private func connect(_ seat: PeerSession, at now: Instant) {
         guard !seat.isConnected else { return }
         seat.isConnected = true
         negotiated(seat, at: now)
@@ -337,7 +338,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         events.media(seat.id, true, now)
     }
 
-    private func disconnect(_ seat: HostedPeer, since: Instant) {
+    private func disconnect(_ seat: PeerSession, since: Instant) {
         guard seat.isConnected else { return }
         seat.isConnected = false
         seat.intake.link.set(roundTrip: .zero, estimate: .zero)
@@ -349,7 +350,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     }
 
     /// After each offer and answer: the peer may take another format than before, or none.
-    package func negotiated(_ seat: HostedPeer, at now: Instant) {
+    package func negotiated(_ seat: PeerSession, at now: Instant) {
         let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
         if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
         if seat.isConnected { seat.updateAudio() }
@@ -412,7 +413,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Sends the first of these forms of a message that fits into the channel and its backlog.
     private func send(
-        _ forms: [DataChannelMessage], on channel: ChannelID, to seat: HostedPeer, at now: Instant
+        _ forms: [DataChannelMessage], on channel: ChannelID, to seat: PeerSession, at now: Instant
     ) {
         touch(seat)
         if forms.contains(where: { seat.peer.sendMessage($0, on: channel, at: now) }) { return }
@@ -446,7 +447,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         reportMissing(seat)
     }
 
-    private func reportMissing(_ seat: HostedPeer) {
+    private func reportMissing(_ seat: PeerSession) {
         if let missing = seat.arrivals.report() { events.missing(seat.id, missing) }
     }
 
@@ -477,7 +478,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// Sets the highest rung during an overload; each peer follows with its next link report.
     package func setCeiling(_ rung: Int) { ceiling = rung }
 
-    private func applyCeiling(_ seat: HostedPeer, at now: Instant) {
+    private func applyCeiling(_ seat: PeerSession, at now: Instant) {
         let change = seat.selector.setCeiling(seat.ceiling(ceiling))
         seat.selector.explain(at: now)
         if change == nil { return }
@@ -488,21 +489,21 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - Links
 
     /// Reports once a second for each peer, at the phase of the second in which it joined.
-    private func report(_ seat: HostedPeer, at now: Instant) {
+    private func report(_ seat: PeerSession, at now: Instant) {
         // Each second, since a recording may have begun or ended.
         applyCeiling(seat, at: now)
         if seat.isConnected { reportLink(seat, at: now, elapsed: Self.linkPeriod) }
     }
 
     /// Adds the peer's new faults to the counters of all peers.
-    private func noteFaults(_ seat: HostedPeer, _ statistics: PeerStatistics) {
+    private func noteFaults(_ seat: PeerSession, _ statistics: PeerStatistics) {
         let faults = PeerFaults(statistics, overLoopBudget: seat.loopBudget.dropped)
         counters.add(faults, since: seat.lastFaults)
         seat.lastFaults = faults
     }
 
     /// - Parameter elapsed: the time since the last regular report; nil for a report between two.
-    private func reportLink(_ seat: HostedPeer, at now: Instant, elapsed: Duration?) {
+    private func reportLink(_ seat: PeerSession, at now: Instant, elapsed: Duration?) {
         if let elapsed {
             let statistics = seat.peer.statistics(at: now)
             noteFaults(seat, statistics)

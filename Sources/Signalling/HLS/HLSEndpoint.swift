@@ -12,7 +12,7 @@ package struct HLSEndpoint: Sendable {
     package let joins: JoinService
     package let policy: AccessPolicy
     /// For requests that may wait for the next media.
-    package let places: SharePlaces
+    package let places: SharedLimit
 
     /// A viewer waits with one request most of the time; two while a segment ends.
     private static let (waiting, waitingPerAddress) = (4000, 512)
@@ -20,7 +20,7 @@ package struct HLSEndpoint: Sendable {
     package init(_ joins: JoinService, policy: AccessPolicy) {
         self.joins = joins
         self.policy = policy
-        places = SharePlaces("hls_waiting", total: Self.waiting, perAddress: Self.waitingPerAddress)
+        places = SharedLimit("hls_waiting", total: Self.waiting, perAddress: Self.waitingPerAddress)
     }
 
     /// A stream, and what its addresses have behind their names.

@@ -182,7 +182,7 @@ package final class SignallingEndpoint: Sendable {
 
     private func enter(_ seat: any ConferenceSeat, _ welcome: Welcome, _ client: SignallingConnection) async {
         client.take(seat)
-        client.connection.enteredRoom()
+        client.connection.wentInside()
         let before = holders.withLock { $0.updateValue(client.id, forKey: seat.id) }
         // The connection that held the seat until now, if it still exists, loses the seat and gets `left`.
         if let before, before != client.id, let old = open.withLock({ $0.clients[before] }) {

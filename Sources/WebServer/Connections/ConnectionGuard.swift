@@ -63,8 +63,8 @@ package final class ConnectionGuard: ChannelDuplexHandler {
     private var isSpent = false
     /// Bytes since the last whole message, the place of a large one, and where to take it; nil: messages are unlimited.
     private var messageBytes = 0
-    private var largeMessage: LargeBodies.Place?
-    private var takeLargeMessage: (() -> LargeBodies.Place?)?
+    private var largeMessage: LargeBodies.Permit?
+    private var takeLargeMessage: (() -> LargeBodies.Permit?)?
     private var unwritten = 0
     private var lastProgress = NIODeadline.uptimeNanoseconds(0)
     private var context: ChannelHandlerContext?
@@ -91,7 +91,7 @@ package final class ConnectionGuard: ChannelDuplexHandler {
 
     /// Makes every message of more than `LargeBodies.freeBytes` take a place; where none is left, `AllowanceSpent` goes
     /// up the pipeline. Called on the event loop.
-    func limitMessages(_ take: @escaping () -> LargeBodies.Place?) { takeLargeMessage = take }
+    func limitMessages(_ take: @escaping () -> LargeBodies.Permit?) { takeLargeMessage = take }
 
     /// Notes the end of a message. Called on the event loop.
     func messageEnded() {

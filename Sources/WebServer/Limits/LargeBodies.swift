@@ -17,13 +17,13 @@ package final class LargeBodies: Sendable {
     package static let perAddress = 4
 
     /// Gives the place back when it ends.
-    package typealias Place = SharePlaces.Place
+    package typealias Permit = SharedLimit.Permit
 
-    private let ofStrangers = SharePlaces("large_bodies", total: strangers, perAddress: perAddress)
-    private let ofInsiders = SharePlaces("large_bodies_inside", total: insiders, perAddress: perAddress)
+    private let ofStrangers = SharedLimit("large_bodies", total: strangers, perAddress: perAddress)
+    private let ofInsiders = SharedLimit("large_bodies_inside", total: insiders, perAddress: perAddress)
 
     /// Takes a place, which may end the body of an address that has more; nil where there is none.
-    package func take(_ address: IPAddress?, as standing: ShareStanding = .stranger) -> Place? {
+    package func take(_ address: IPAddress?, as standing: ShareStanding = .stranger) -> Permit? {
         switch standing {
         case .stranger: ofStrangers.take(address)
         case .inside, .administrator: ofInsiders.take(address, as: standing)

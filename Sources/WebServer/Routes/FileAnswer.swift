@@ -9,7 +9,8 @@ package enum FileAnswer {
     ///
     /// - Parameter place: held until the file is sent, or the connection ends.
     package static func make(
-        path: String, type: String, downloadName: String, for asked: RouteRequest, holding place: Places.Place
+        path: String, type: String, downloadName: String, for asked: RouteRequest,
+        holding place: ConcurrencyLimit.Permit
     ) async throws -> Response {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -56,7 +57,7 @@ package enum FileAnswer {
 
 extension ResponseBody {
     /// The same body, which holds `place` until it is written.
-    fileprivate consuming func holding(_ place: Places.Place) -> ResponseBody {
+    fileprivate consuming func holding(_ place: ConcurrencyLimit.Permit) -> ResponseBody {
         let body = self
         return ResponseBody(contentLength: body.contentLength) { writer in
             defer { withExtendedLifetime(place) {} }

@@ -69,7 +69,7 @@ package struct RouteRequest: Sendable {
     package func body(upTo limit: Int) async throws -> [UInt8] {
         let announced = headers[.contentLength].flatMap { Int($0) } ?? 0
         var bytes: [UInt8] = []
-        var place: LargeBodies.Place?
+        var place: LargeBodies.Permit?
         for try await part in request.body {
             guard bytes.count + part.readableBytes <= limit else {
                 throw APIError(.tooLarge, "the body may have at most \(limit) bytes")

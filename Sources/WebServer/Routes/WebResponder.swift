@@ -15,7 +15,7 @@ package struct WebResponder: HTTPResponder {
     package var counts: RequestCounts
     package var usesTLS: Bool
     /// Logs warnings that should appear once.
-    package var notices: Notices
+    package var notices: OnceLogger
     /// Handshakes of WebSockets that were not admitted come here as plain requests.
     package var webSockets: [WebSocketEndpoint] = []
     /// nil: this is the only server.
@@ -23,7 +23,7 @@ package struct WebResponder: HTTPResponder {
 
     package init(
         table: RouteTable, rules: RequestRules, access: any RequestGuard, limits: RequestLimits,
-        largeBodies: LargeBodies, counts: RequestCounts, usesTLS: Bool, notices: Notices,
+        largeBodies: LargeBodies, counts: RequestCounts, usesTLS: Bool, notices: OnceLogger,
         webSockets: [WebSocketEndpoint] = [], router: (any RequestRouter)? = nil
     ) {
         self.table = table

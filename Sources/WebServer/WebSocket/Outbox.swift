@@ -54,7 +54,7 @@ package struct Outbox {
 
     /// Whether enough waits that whoever passes on another connection's messages should wait too: the rest stays with
     /// that connection's sender, which sends less then.
-    package var isLong: Bool { count >= 32 || bytes >= 65_536 }
+    package var isOverHighWater: Bool { count >= 32 || bytes >= 65_536 }
 
     /// Adds a message at the end. Returns false if too much waits already, which should end the connection.
     ///

@@ -40,13 +40,13 @@ package final class WebSocketConnection: Sendable {
         /// The other end is a node of the cluster, which a client has reached.
         var isOfNode: Bool
         /// Called when the client enters a room, which changes its limits.
-        package var enteredRoom: @Sendable (_ isInside: Bool) -> Void
+        package var wentInside: @Sendable (_ isInside: Bool) -> Void
         /// Counts the server's reason to end the connection.
         package var count: @Sendable (ConnectionGate.Ending) -> Void
 
         package init(
             uri: String, remote: IPAddress?, headers: HTTPHeaders, address: PublicAddress, isOfNode: Bool = false,
-            enteredRoom: @escaping @Sendable (_ isInside: Bool) -> Void,
+            wentInside: @escaping @Sendable (_ isInside: Bool) -> Void,
             count: @escaping @Sendable (ConnectionGate.Ending) -> Void
         ) {
             self.uri = uri
@@ -54,7 +54,7 @@ package final class WebSocketConnection: Sendable {
             self.headers = headers
             self.address = address
             self.isOfNode = isOfNode
-            self.enteredRoom = enteredRoom
+            self.wentInside = wentInside
             self.count = count
         }
     }
@@ -126,8 +126,8 @@ package final class WebSocketConnection: Sendable {
     /// Queues a message of another connection. Returns when there is room for the next one.
     package func relay(_ message: Outbox.Message) async {
         enqueue(message)
-        guard outbox.withLock({ $0.isLong }) else { return }
-        for await _ in drains where !outbox.withLock({ $0.isLong }) { return }
+        guard outbox.withLock({ $0.isOverHighWater }) else { return }
+        for await _ in drains where !outbox.withLock({ $0.isOverHighWater }) { return }
     }
 
     /// The code of the client's close frame; nil where it sent none.
@@ -141,8 +141,8 @@ package final class WebSocketConnection: Sendable {
         }
     }
 
-    package var isInRoom: Bool {
-        if case .part(let whole, _) = way { return whole.isInRoom }
+    package var isInside: Bool {
+        if case .part(let whole, _) = way { return whole.isInside }
         return hasJoined.load(ordering: .relaxed)
     }
 
@@ -168,11 +168,11 @@ package final class WebSocketConnection: Sendable {
     package func close(_ code: UInt16, _ reason: String) { enqueue(.close(code, reason)) }
 
     /// Notes that the client is in a room, which lifts the limits of outside clients.
-    package func enteredRoom() {
-        if case .part(let whole, let mailbox) = way { return mailbox.isClosed ? () : whole.enteredRoom() }
+    package func wentInside() {
+        if case .part(let whole, let mailbox) = way { return mailbox.isClosed ? () : whole.wentInside() }
         tell(.inside)
         hasJoined.store(true, ordering: .relaxed)
-        handshake.enteredRoom(true)
+        handshake.wentInside(true)
     }
 
     /// Lifts the limit of the time outside of rooms: the client waits to be let in.

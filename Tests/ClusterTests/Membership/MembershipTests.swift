@@ -17,7 +17,7 @@ import Testing
     }
 
     private func answer(
-        _ standing: ClusterView.Standing, sees: [String: String] = ["a": "i1"], revision: Int64 = 20,
+        _ standing: ClusterView.MembershipState, sees: [String: String] = ["a": "i1"], revision: Int64 = 20,
         isFollowing: Bool = true
     ) -> AliveAnswer {
         AliveAnswer(
@@ -93,11 +93,12 @@ import Testing
 
     @Test(arguments: [
         // Sure, and sees the key; unsure; its copy is late; its copy ends before the registration.
-        (ClusterView.Standing.sure, ["a": "i1"], Int64(20), true), (.unsure, [:], 20, true), (.sure, [:], 20, false),
+        (ClusterView.MembershipState.sure, ["a": "i1"], Int64(20), true), (.unsure, [:], 20, true),
+        (.sure, [:], 20, false),
         (.sure, [:], 9, true),
     ])
     mutating func `other answers change nothing`(
-        standing: ClusterView.Standing, sees: [String: String], revision: Int64, isFollowing: Bool
+        standing: ClusterView.MembershipState, sees: [String: String], revision: Int64, isFollowing: Bool
     ) {
         register()
         _ = membership.advance(to: at(6))

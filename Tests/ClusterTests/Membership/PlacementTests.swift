@@ -30,7 +30,7 @@ import Testing
             lease: 1)
     }
 
-    /// Places rooms one after another, as a store without rivals does it.
+    /// ConcurrencyLimit rooms one after another, as a store without rivals does it.
     private func spread(_ count: Int, over copy: StoreCopy, seed: UInt64) -> [String: Int] {
         var (copy, random, rooms): (StoreCopy, SeededRandom, [String: Int]) = (copy, SeededRandom(seed: seed), [:])
         for index in 0..<count {
@@ -138,11 +138,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (ClusterView.Standing.sure, "i", "kept"), (.unsure, "i", "later"), (.fenced, "i", "placed"),
+        (ClusterView.MembershipState.sure, "i", "kept"), (.unsure, "i", "later"), (.fenced, "i", "placed"),
         (.sure, "i2", "placed"), (nil, "i", "placed"),
     ])
     func `the room of a node that looks dead is taken only if that does not answer for it`(
-        standing: ClusterView.Standing?, incarnation: String, outcome: String
+        standing: ClusterView.MembershipState?, incarnation: String, outcome: String
     ) {
         var (copy, random) = (copy(["a", "b", "c"]), SeededRandom(seed: 1))
         _ = copy.learn(owner("r", "b", 60), at: now)

@@ -29,7 +29,7 @@ final class FakeHost: ClusterHost {
 }
 
 /// The nodes of one process ask each other without a network.
-final class FakePeers: PeerQueries {
+final class FakePeers: NodeQueries {
     let nodes = Guarded<[String: ClusterNode]>([:])
 
     /// Paths that refuse connections, as `from to`.

@@ -10,7 +10,7 @@ final class SimulatedNode {
     private(set) var record: NodeRecord
     private(set) var membership: Membership
     private(set) var copy: StoreCopy
-    private var holdings = Holdings()
+    private var holdings = OwnedRooms()
     private(set) var rooms: Set<String> = []
     /// Steps of an earlier process are dropped.
     private(set) var generation = 0
@@ -39,7 +39,7 @@ final class SimulatedNode {
         record.incarnation = "\(id).\(generation)"
         membership = Membership(id: id, incarnation: record.incarnation, world.configuration)
         (copy, holdings, wake, stalled, isWatching, isComparing) = (
-            StoreCopy(id: id), Holdings(), .distantFuture, [], false, false
+            StoreCopy(id: id), OwnedRooms(), .distantFuture, [], false, false
         )
         list()
         tick()

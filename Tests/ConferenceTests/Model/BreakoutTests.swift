@@ -69,7 +69,7 @@ struct BreakoutTests {
     }
 
     private var places: [Int] { room.members.map { room.place(of: $0).number } }
-    private var scene: Scene { RoomSlot.scene(of: room) { LayoutLibrary.builtIn[$0] } }
+    private var scene: Scene { RoomRecord.scene(of: room) { LayoutLibrary.builtIn[$0] } }
     private func notice(_ id: String) -> BreakoutNotice? {
         room.member(id).map { room.breakoutNotice(for: $0, room.breakoutInfo(at: now)) }
     }

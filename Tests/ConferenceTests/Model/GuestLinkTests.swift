@@ -10,9 +10,10 @@ struct GuestLinkTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
     private var room = Room(id: "r", settings: RoomSettings(), createdAt: Date(timeIntervalSince1970: 0), at: .zero)
 
-    private mutating func make(_ change: (inout GuestLinkWish) -> Void = { _ in }) throws(ConferenceError) -> GuestLink
+    private mutating func make(_ change: (inout GuestLinkRequest) -> Void = { _ in }) throws(ConferenceError)
+        -> GuestLink
     {
-        var wish = GuestLinkWish()
+        var wish = GuestLinkRequest()
         change(&wish)
         return try room.makeLink(wish, at: now)
     }
@@ -92,7 +93,7 @@ struct GuestLinkTests {
 
     @Test("what a link may be, and how many there may be")
     mutating func limits() throws {
-        let bad: [(inout GuestLinkWish) -> Void] = [
+        let bad: [(inout GuestLinkRequest) -> Void] = [
             { $0.role = .moderator }, { $0.life = 59 }, { $0.life = GuestLink.longest + 1 }, { $0.life = .nan },
             { $0.uses = 0 }, { $0.uses = 101 },
         ]
@@ -101,7 +102,7 @@ struct GuestLinkTests {
         let error = #expect(throws: ConferenceError.self) { try make() }
         #expect(error?.kind == "conflict")
         // Those that have ended make place.
-        #expect(try room.makeLink(GuestLinkWish(), at: now + GuestLink.usualLife + 1).used == 0)
+        #expect(try room.makeLink(GuestLinkRequest(), at: now + GuestLink.usualLife + 1).used == 0)
         #expect(room.links.all.count == 1)
     }
 

@@ -86,7 +86,7 @@ struct RecordingRefusalTests {
         room.negotiated("ann", hasScreenSection: true)
         try room.present("ann", true)
         try room.setRecorded("ann", false, by: .own)
-        let people = RoomSlot.scene(of: room) { _ in nil }.people
+        let people = RoomRecord.scene(of: room) { _ in nil }.people
         #expect(people.filter { !$0.isRecorded }.map(\.id) == ["ann", "bob", PictureID.screen(of: "ann")])
     }
 

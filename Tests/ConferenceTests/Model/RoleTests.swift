@@ -155,7 +155,7 @@ struct RoleTests {
     mutating func audience() throws {
         try join("host")
         for number in 0..<400 { try join("v\(number)") { $0.role = .viewer } }
-        let scene = RoomSlot.scene(of: room) { _ in nil }
+        let scene = RoomRecord.scene(of: room) { _ in nil }
         #expect(scene.people.count { $0.isShown || $0.sendsAudio || $0.sendsVideo } == 1)
         #expect(Roster(room.infos).viewers == 400)
     }

@@ -41,7 +41,7 @@ struct RoomTests {
         try join(&room, "a")
         try join(&room, "b")
         func isMuted(_ id: String) -> Bool? {
-            RoomSlot.scene(of: room) { _ in nil }.people.first { $0.id == id }?.isMuted
+            RoomRecord.scene(of: room) { _ in nil }.people.first { $0.id == id }?.isMuted
         }
         #expect(room.member("a")?.claims == [.audio, .video] && room.infos[0].missing.isEmpty)
         room.setMissing([.audio, .video], of: "a")

@@ -29,7 +29,7 @@ struct MovedRecordingRealTimeTests {
                 (request.isNative, request.roleIsProven) = (true, false)
                 let ann = try a.join(request) { _ in }
                 #expect(await eventually { a.room("r")?.recordings.count == 1 })
-                let own = try await a.recordingService.start("r", RecordingWish(audioOnly: true), by: ann.id)
+                let own = try await a.recordingService.start("r", RecordingRequest(audioOnly: true), by: ann.id)
                 try a.pauseRecording(own.id)
                 let usual = try #require(a.room("r")?.recordings.first)
                 #expect(usual.series == usual.id && usual.partOfSeries == 1)
@@ -69,7 +69,7 @@ struct MovedRecordingRealTimeTests {
                 #expect(length > 0 && length < 600)
 
                 // A part whose room another node has says that it is not the last one.
-                let last = try await b.recordingService.start("r", RecordingWish(), by: ann.id)
+                let last = try await b.recordingService.start("r", RecordingRequest(), by: ann.id)
                 let frames = client.seen.frames
                 #expect(await eventually { client.seen.frames > frames + 30 })
                 b.lose(["r"])

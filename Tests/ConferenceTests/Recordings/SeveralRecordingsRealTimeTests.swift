@@ -38,27 +38,27 @@ struct SeveralRecordingsRealTimeTests {
     @Test("those of one view share its encode, another view costs one more, and audio alone none")
     func encodes() async throws {
         try await withRoom { conference in
-            let audio = try await conference.startRecording("r", RecordingWish(audioOnly: true))
+            let audio = try await conference.startRecording("r", RecordingRequest(audioOnly: true))
             #expect(audio.audioOnly && audio.file.hasSuffix(".m4a") && audio.view == nil)
             #expect(encoders(conference) == 0)
-            let first = try await conference.startRecording("r", RecordingWish(view: "main"))
+            let first = try await conference.startRecording("r", RecordingRequest(view: "main"))
             #expect(first.view == "main")
             #expect(await eventually { encoders(conference) == 1 })
             var more: [RecordingInfo] = []
-            for _ in 0..<5 { more.append(try await conference.startRecording("r", RecordingWish(tracks: true))) }
+            for _ in 0..<5 { more.append(try await conference.startRecording("r", RecordingRequest(tracks: true))) }
             #expect(encoders(conference) == 1)
-            more.append(try await conference.startRecording("r", RecordingWish(view: "small")))
+            more.append(try await conference.startRecording("r", RecordingRequest(view: "small")))
             #expect(await eventually { encoders(conference) == 2 })
             let room = try #require(conference.room("r"))
             #expect(room.recordings.count == 8 && room.recording?.id == audio.id)
             #expect(room.views.filter(\.isRecorded).map(\.shown.view).sorted() == ["main", "small"])
             // The bound, and what has no such view.
             let error = await #expect(throws: ConferenceError.self) {
-                try await conference.startRecording("r", RecordingWish(view: "main"))
+                try await conference.startRecording("r", RecordingRequest(view: "main"))
             }
             #expect(error?.kind == "conflict" && error?.message.contains("recording.perRoom") == true, "\(error)")
             await #expect {
-                try await conference.startRecording("r", RecordingWish(view: "none"))
+                try await conference.startRecording("r", RecordingRequest(view: "none"))
             } throws: {
                 ($0 as? ConferenceError)?.kind == "unknownView"
             }
@@ -93,7 +93,7 @@ struct SeveralRecordingsRealTimeTests {
             let first = try #require(conference.room("r")?.recording)
             await #expect(throws: ConferenceError.recordingRunning("r")) { try await ann.record(.start) }
             await #expect(throws: ConferenceError.recordingRunning("r")) { try await conference.startRecording("r") }
-            let second = try await conference.startRecording("r", RecordingWish(audioOnly: true))
+            let second = try await conference.startRecording("r", RecordingRequest(audioOnly: true))
             #expect(!ann.startsRecording && ann.runningRecordings.map(\.id) == [first.id, second.id])
             // Paused, it is no longer the one that is shown.
             try await ann.record(.pause)
@@ -126,12 +126,12 @@ struct SeveralRecordingsRealTimeTests {
     func preRoll() async throws {
         try await withRoom({ $0.recording.preRoll = .seconds(3) }) { conference in
             _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
-            let audio = try await conference.startRecording("r", RecordingWish(audioOnly: true))
+            let audio = try await conference.startRecording("r", RecordingRequest(audioOnly: true))
             try await Task.sleep(for: .seconds(2))
             #expect(audio.preRoll == .zero && conference.room("r")?.preRoll == .seconds(3))
-            let first = try await conference.startRecording("r", RecordingWish())
+            let first = try await conference.startRecording("r", RecordingRequest())
             #expect(first.preRoll > .milliseconds(500), "\(first)")
-            let second = try await conference.startRecording("r", RecordingWish())
+            let second = try await conference.startRecording("r", RecordingRequest())
             #expect(second.preRoll == .zero)
             for id in [first.id, second.id] { try await conference.stopRecording(id) }
             #expect(conference.room("r")?.preRoll == .seconds(3))
@@ -171,8 +171,8 @@ struct SeveralRecordingsRealTimeTests {
             try await ann.call { try await seat.offer($0) }
             #expect(await eventually { ann.seen.frames > 3 })
             let wishes =
-                [RecordingWish(audioOnly: true, tracks: true), RecordingWish(view: "small")]
-                + Array(repeating: RecordingWish(tracks: true), count: 6)
+                [RecordingRequest(audioOnly: true, tracks: true), RecordingRequest(view: "small")]
+                + Array(repeating: RecordingRequest(tracks: true), count: 6)
             let before = encoders(conference)
             var recordings: [RecordingInfo] = []
             for wish in wishes { recordings.append(try await conference.startRecording("r", wish)) }

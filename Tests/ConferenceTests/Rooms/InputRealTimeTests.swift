@@ -23,8 +23,8 @@ import Testing
     }
 
     /// The source of a listener comes never.
-    private func listener(_ port: Int) -> InputWish {
-        InputWish(url: "srt://0.0.0.0:\(port)?mode=listener&passphrase=sesamesesame", name: "Stage")
+    private func listener(_ port: Int) -> InputRequest {
+        InputRequest(url: "srt://0.0.0.0:\(port)?mode=listener&passphrase=sesamesesame", name: "Stage")
     }
 
     private func wait(_ what: String, until isTrue: () -> Bool) async throws {
@@ -74,7 +74,7 @@ import Testing
     @Test func `a file that is no media fails, says why, and its participant leaves`() async throws {
         try await withInputs { conference in
             _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
-            let input = try conference.addInput(InputWish(url: "a.mp4", name: "Film"), to: "r")
+            let input = try conference.addInput(InputRequest(url: "a.mp4", name: "Film"), to: "r")
             try await wait("it fails") { (try? conference.input(input.id, in: "r").state) == .failed }
             #expect(try conference.input(input.id, in: "r").reason?.isEmpty == false)
             try await wait("it leaves") { conference.room("r")?.participants.count == 1 }
@@ -92,11 +92,11 @@ import Testing
             _ = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             guard url == "nothing.mp4" else {
                 #expect(throws: ConferenceError.self) {
-                    try conference.addInput(InputWish(url: url, name: "x"), to: "r")
+                    try conference.addInput(InputRequest(url: url, name: "x"), to: "r")
                 }
                 return
             }
-            let input = try conference.addInput(InputWish(url: url, name: "x"), to: "r")
+            let input = try conference.addInput(InputRequest(url: url, name: "x"), to: "r")
             try await wait("it fails") { (try? conference.input(input.id, in: "r").state) == .failed }
         }
     }

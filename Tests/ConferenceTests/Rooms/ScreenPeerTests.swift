@@ -23,7 +23,7 @@ struct ScreenPeerTests {
     }
 
     private var pictures: [String] {
-        RoomSlot.scene(of: room) { LayoutLibrary.builtIn[$0] }.people.filter(\.sendsVideo).map(\.id)
+        RoomRecord.scene(of: room) { LayoutLibrary.builtIn[$0] }.people.filter(\.sendsVideo).map(\.id)
     }
 
     private mutating func connect(_ peer: String = "p1", of id: String = "b") throws {

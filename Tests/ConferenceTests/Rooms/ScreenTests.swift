@@ -15,7 +15,7 @@ struct ScreenTests {
         return room
     }
 
-    private func scene(_ room: Room) -> Scene { RoomSlot.scene(of: room) { LayoutLibrary.builtIn[$0] } }
+    private func scene(_ room: Room) -> Scene { RoomRecord.scene(of: room) { LayoutLibrary.builtIn[$0] } }
 
     @Test("a presenter with a second video section has two pictures, and the camera's is as before")
     func twoPictures() throws {

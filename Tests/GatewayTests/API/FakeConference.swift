@@ -115,7 +115,7 @@ final class FakeConference: ConferenceService {
 
     func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] { [] }
     func makeGuestLink(
-        _ wish: GuestLinkWish, in room: String, for participant: String?
+        _ wish: GuestLinkRequest, in room: String, for participant: String?
     ) throws(ConferenceError) -> GuestLink { throw .roomNotFound(room) }
     func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
         if id == "gone" { throw .guestLinkNotFound }
@@ -149,7 +149,7 @@ final class FakeConference: ConferenceService {
         RecordingInfo(id: id, room: "r", file: file, state: state, startedAt: Date(timeIntervalSince1970: 0))
     }
 
-    func startRecording(_ room: String, _ wish: RecordingWish?) async throws(ConferenceError) -> RecordingInfo {
+    func startRecording(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo {
         var recording = recording("rec", .recording)
         if let wish {
             (recording.view, recording.audioOnly) = (wish.view, wish.audioOnly)
@@ -237,7 +237,7 @@ final class FakeConference: ConferenceService {
         return recording.file
     }
 
-    func addInput(_ wish: InputWish, to room: String) throws(ConferenceError) -> InputInfo {
+    func addInput(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
         guard self.room(room) != nil else { throw .roomNotFound(room) }
         guard wish.url != "refused" else { throw .badRequest("url: refused") }
         note("input \(wish.url) \(wish.name) \(wish.loops)")

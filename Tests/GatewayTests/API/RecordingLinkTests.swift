@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func `downloads beyond the limit are refused`() throws {
-        let places = Places(1)
+        let places = ConcurrencyLimit(1)
         var place = places.take()
         #expect(place != nil && places.take() == nil)
         place = nil

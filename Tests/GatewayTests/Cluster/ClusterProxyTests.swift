@@ -401,14 +401,14 @@ import WebFiles
         let b = try await TestNode("b", store) { $0.cluster.secret = "another secret of the nodes, 32 bytes" }
         store.own("room", by: "b")
         let answer = try await a.ask(path: "/api/rooms/room")
-        #expect(answer.status == 503 && a.front.metrics.value(.http, .rubbish) == 1)
+        #expect(answer.status == 503 && a.front.metrics.value(.http, .invalidAnswer) == 1)
 
         // Its rooms stay where they are; one that was placed there just now goes elsewhere.
         store.change { $0.next = "b" }
         let sdp = ("Content-Type", "application/sdp")
         #expect(try await a.ask(.POST, "/whip/room", [sdp], body: "v=0\r\n").status == 503)
         #expect(try await a.ask(.POST, "/whip/new", [sdp], body: "v=0\r\n").status == 201)
-        #expect(store.placed == ["new", "new again"] && a.front.metrics.value(.http, .rubbish) == 3)
+        #expect(store.placed == ["new", "new again"] && a.front.metrics.value(.http, .invalidAnswer) == 3)
         await a.stop()
         await b.stop()
     }
@@ -425,7 +425,7 @@ import WebFiles
         a.keeper.isFull.withLock { $0 = true }
         let sdp = ("Content-Type", "application/sdp")
         let answer = try await a.ask(.POST, "/whip/new", [sdp], body: "v=0\r\n")
-        #expect(answer.status == 503 && a.front.metrics.value(.http, .rubbish) == 2)
+        #expect(answer.status == 503 && a.front.metrics.value(.http, .invalidAnswer) == 2)
         for node in [a] + others { await node.stop() }
     }
 
@@ -465,7 +465,9 @@ import WebFiles
 
     @Test func `readiness sees a node that is alone or being emptied; health does not`() async throws {
         let (store, a, b) = try await TestNode.nodes { $0.auth.adminToken = "the administrator" }
-        for (standing, status) in [(ClusterView.Standing.sure, 200), (.unsure, 200), (.alone, 503), (.joining, 503)] {
+        for (standing, status) in [
+            (ClusterView.MembershipState.sure, 200), (.unsure, 200), (.alone, 503), (.joining, 503),
+        ] {
             a.directory.standing.withLock { $0 = standing }
             #expect(try await a.ask(path: "/readyz").status == status, "\(standing)")
             #expect(try await a.ask(path: "/healthz").status == 200)

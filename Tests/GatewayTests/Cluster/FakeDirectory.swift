@@ -45,7 +45,7 @@ final class FakeDirectory: ClusterDirectory {
     let id: String
     /// What this node believes, where that is not what the store has.
     let believed = Guarded<[String: RoomOwner?]>([:])
-    let standing = Guarded(ClusterView.Standing.sure)
+    let standing = Guarded(ClusterView.MembershipState.sure)
 
     init(_ store: FakeStore, _ id: String) {
         self.store = store
@@ -135,7 +135,7 @@ final class FakeDirectory: ClusterDirectory {
     }
 }
 
-final class FakeKeeper: RoomKeeper {
+final class FakeKeeper: LocalRooms {
     let prepared = Guarded<[String]>([])
     let lost = Guarded<[String]>([])
     let held = Guarded<[String]>([])

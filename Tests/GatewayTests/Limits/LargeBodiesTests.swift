@@ -10,11 +10,11 @@ import Testing
 @Suite struct LargeBodiesTests {
     @Test func `strangers share their places, and leave those of who is inside alone`() {
         let bodies = LargeBodies()
-        var places: [LargeBodies.Place] = []
+        var places: [LargeBodies.Permit] = []
         for number in 0..<100 { places += [bodies.take(.v4(UInt32(number % 5)))].compactMap { $0 } }
         #expect(places.filter { !$0.isLost }.count <= LargeBodies.strangers)
         #expect(bodies.take(.v4(99)) != nil, "an address that has nothing")
-        var inside: [LargeBodies.Place] = []
+        var inside: [LargeBodies.Permit] = []
         for number in 0..<LargeBodies.insiders - 1 {
             inside += [bodies.take(.v4(UInt32(number)), as: .inside)].compactMap { $0 }
         }
@@ -24,7 +24,7 @@ import Testing
 
     @Test func `a body takes its place when it has come, not when it is announced`() async throws {
         let host = await Host { $0.auth.adminToken = "admin" }
-        // Places of as many addresses, none of which has more than one that comes would have.
+        // ConcurrencyLimit of as many addresses, none of which has more than one that comes would have.
         let bodies = host.endpoints.largeBodies
         var places = (0..<LargeBodies.insiders).map { bodies.take(.v4(0x0A00_0000 + UInt32($0)), as: .inside) }
         let path = "/api/rooms/r/participants/p2/avatar"

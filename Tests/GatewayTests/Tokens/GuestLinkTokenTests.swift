@@ -14,7 +14,7 @@ struct GuestLinkTokenTests {
 
     private func link(_ role: Role) throws -> GuestLink {
         var room = Room(id: "board", settings: RoomSettings(), createdAt: Date(), at: .zero)
-        var wish = GuestLinkWish()
+        var wish = GuestLinkRequest()
         wish.role = role
         return try room.makeLink(wish, at: Date())
     }

@@ -20,7 +20,7 @@ struct AudioRestRoomTests {
         let talkers = try (0..<count).map { _ in try Talker(tone: 500, counters: counters) }
         for (number, talker) in talkers.enumerated() { room.seats["\(number)"] = talker.seat("\(number)") }
         room.seats["ear"] = AudioRoom.Seat("ear")
-        room.seats["ear"]?.destination = SeatID(loop: 0, number: 1)
+        room.seats["ear"]?.destination = PeerID(loop: 0, number: 1)
         room.seats["ear"]?.profile = .clear
         let decoder = try OpusDecoder()
         var heard: [Float] = []

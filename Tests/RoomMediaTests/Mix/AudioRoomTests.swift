@@ -25,7 +25,7 @@ struct AudioRoomTests {
         let talker = try Talker(tone: 600)
         room.seats["a"] = talker.seat("a")
         room.seats["b"] = AudioRoom.Seat("b")
-        room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
+        room.seats["b"]?.destination = PeerID(loop: 0, number: 2)
         room.seats["b"]?.profile = profile
         room.seats["b"]?.receiverLimits = receiverLimits
         var deliveries: [AudioDelivery] = []
@@ -69,7 +69,7 @@ struct AudioRoomTests {
         for number in 0..<100 {
             let id = "v\(number)"
             room.seats[id] = AudioRoom.Seat(id)
-            room.seats[id]?.destination = SeatID(loop: 0, number: number)
+            room.seats[id]?.destination = PeerID(loop: 0, number: number)
             room.seats[id]?.profile = AudioProfile.allCases[number % AudioProfile.allCases.count]
             var receiverLimits = OpusReceiverLimits()
             receiverLimits.maxBitRate = .kilobits(6 + number / 4)
@@ -77,7 +77,7 @@ struct AudioRoomTests {
             receiverLimits.takesLongPackets = number % 3 == 0
             room.seats[id]?.receiverLimits = receiverLimits
         }
-        var counts: [SeatID: Int] = [:]
+        var counts: [PeerID: Int] = [:]
         var payloads: Set<[UInt8]> = []
         for tick in 0..<50 as Range<Int64> {
             var deliveries: [AudioDelivery] = []
@@ -189,7 +189,7 @@ struct AudioProfileTests {
         let room = AudioRoom(configuration: RoomMediaConfiguration.Audio(), speakersChanged: { _, _ in })
         for (number, (id, profile)) in [("a", AudioProfile.clear), ("b", .repeated), ("c", .lossy)].enumerated() {
             room.seats[id] = AudioRoom.Seat(id)
-            room.seats[id]?.destination = SeatID(loop: number, number: 1)
+            room.seats[id]?.destination = PeerID(loop: number, number: 1)
             room.seats[id]?.profile = profile
         }
         var deliveries: [AudioDelivery] = []

@@ -51,7 +51,7 @@ struct BreakoutMixTests {
                 let talker = try Talker(tone: BreakoutMixTests.tones[id] ?? 300)
                 talkers[id] = talker
                 room.seats[id] = talker.seat(id)
-                room.seats[id]?.destination = SeatID(loop: 0, number: numbers[id] ?? 0)
+                room.seats[id]?.destination = PeerID(loop: 0, number: numbers[id] ?? 0)
             }
         }
 
@@ -220,7 +220,7 @@ struct BreakoutMixTests {
         var host = person("a")
         room.apply(scene([host]))
         _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
-        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: SeatID(loop: 1, number: 7))
+        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
         #expect(room.group(of: "a") == .main && room.view(of: "a") == .main)
         host.group = Self.one
         var moved = scene([host])

@@ -51,7 +51,7 @@ struct CallOfTwoPictureTests {
         let room = still.room()
         let inputs = ["a": room.addInput("a"), "b": room.addInput("b")]
         room.apply(scene())
-        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: SeatID(loop: 1, number: 7))
+        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
         let (bright, dark) = (picture(luma: 220), picture(luma: 90))
         let taken = Guarded<[ViewID: Picture]>([:])
         var now = MonotonicClock.now()
@@ -83,7 +83,7 @@ struct CallOfTwoPictureTests {
         room.apply(scene)
         for id in ["a", "b"] {
             _ = room.add(id, hearsAs: id, requestKeyframe: { _ in })
-            room.setAudio(id, profile: .clear, receiverLimits: OpusReceiverLimits(), to: SeatID(loop: 1, number: 7))
+            room.setAudio(id, profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
         }
         let format = VideoSendFormat(codec: .vp8)
         for (id, view) in views {
@@ -134,7 +134,7 @@ struct CallOfTwoPictureTests {
         var scene = scene()
         room.apply(scene)
         _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
-        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: SeatID(loop: 1, number: 7))
+        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
         #expect(room.sparedViews == Set(views.values))
         let tap = room.tap("file", .main.without("a"), video: { _ in }, audio: { _, _ in })
         #expect(room.sparedViews == [.main.without("b")])

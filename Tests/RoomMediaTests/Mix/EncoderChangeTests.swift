@@ -31,8 +31,8 @@ struct EncoderChangeTests {
             room.seats[id] = talkers[id]?.seat(id) ?? AudioRoom.Seat(id)
             room.seats[id]?.profile = profile
         }
-        room.seats["b"]?.destination = SeatID(loop: 0, number: 2)
-        room.seats["c"]?.destination = change != .speaksAlone ? SeatID(loop: 0, number: 3) : nil
+        room.seats["b"]?.destination = PeerID(loop: 0, number: 2)
+        room.seats["c"]?.destination = change != .speaksAlone ? PeerID(loop: 0, number: 3) : nil
         let decoder = try OpusDecoder()
         var samples: [Float] = []
         for tick in 0..<Self.ticks {

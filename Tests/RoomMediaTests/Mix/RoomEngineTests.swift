@@ -18,7 +18,7 @@ struct RoomEngineTests {
     }
 
     private func connect(_ id: String, to room: RoomEngine) {
-        room.setAudio(id, profile: .clear, receiverLimits: OpusReceiverLimits(), to: SeatID(loop: 1, number: 7))
+        room.setAudio(id, profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
     }
 
     private func disconnect(_ id: String, from room: RoomEngine) {

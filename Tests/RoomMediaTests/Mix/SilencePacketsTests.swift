@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Silence costs no encode")
 struct SilencePacketsTests {
-    private static let listener = SeatID(loop: 0, number: 2)
+    private static let listener = PeerID(loop: 0, number: 2)
     /// A tone's peak after coding, and what nobody hears.
     private static let (loud, inaudible): (Float, Float) = (0.2, 1e-3)
 

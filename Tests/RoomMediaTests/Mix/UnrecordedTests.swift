@@ -79,7 +79,7 @@ struct UnrecordedTests {
         let room = still.room()
         room.apply(scene())
         _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
-        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: SeatID(loop: 1, number: 7))
+        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
         let format = VideoSendFormat(codec: .h264)
         let key = try #require(
             room.subscribe("a", view: .main, format: format, kind: .rung(0), budget: nil, loop: 1))

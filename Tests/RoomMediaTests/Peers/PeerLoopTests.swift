@@ -54,10 +54,10 @@ struct PeerLoopTests {
     /// A peer that waits for checks at `address`.
     private static func seat(
         _ id: String, in room: RoomEngine, on host: PeerLoop, budget: LoopBudget, at now: Instant
-    ) throws -> HostedPeer {
+    ) throws -> PeerSession {
         var settings = PeerConfiguration(role: .server)
         settings.candidates = [Candidate.host(address, preference: 0)]
-        let seat = HostedPeer(
+        let seat = PeerSession(
             id: id, seatID: host.makeSeatID(),
             peer: try PeerConnection(settings, identity: try DTLSIdentity.generate(), at: now), engine: room,
             intake: room.add(id, hearsAs: id, requestKeyframe: { _ in }), opensChannels: [],
@@ -67,7 +67,7 @@ struct PeerLoopTests {
     }
 
     /// Connects a client to the seat, and returns the checks that it sends.
-    private static func checks(for seat: HostedPeer, on host: PeerLoop, at now: Instant) throws -> [[UInt8]] {
+    private static func checks(for seat: PeerSession, on host: PeerLoop, at now: Instant) throws -> [[UInt8]] {
         var settings = PeerConfiguration(role: .client)
         settings.localAddresses = [SocketAddress(.v4(0x7F00_0001), port: 4000)]
         let client = try PeerConnection(settings, identity: try DTLSIdentity.generate(), at: now)

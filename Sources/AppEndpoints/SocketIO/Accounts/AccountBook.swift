@@ -43,7 +43,7 @@ struct AccountBook: Codable, Equatable, Sendable {
 
     private(set) var version = 1
     private(set) var accounts: [Account] = []
-    /// Places of accounts by name in lower case, so that no two names look alike.
+    /// ConcurrencyLimit of accounts by name in lower case, so that no two names look alike.
     private var places: [String: Int] = [:]
     private var owners: [Data: Int] = [:]
 

@@ -158,7 +158,7 @@ enum NodeBodies {
             fatalError("alive: rooms end for no reason")
         }
         let record = NodeRecord(id: "b", incarnation: "j", url: "http://b")
-        let outlook = ClusterOutlook(here: "a", nodes: [.init(node: .init(record: record), answer: answer)])
+        let outlook = ClusterReport(here: "a", nodes: [.init(node: .init(record: record), answer: answer)])
         _ = outlook.json.bytes
         work.weigh()
     }

@@ -144,7 +144,7 @@ enum StoreBodies {
 
     /// What a node decides by its copy of the store.
     private static func decide(by copy: StoreCopy) {
-        var (copy, random, holdings) = (copy, SeededRandom(seed: 1), Holdings())
+        var (copy, random, holdings) = (copy, SeededRandom(seed: 1), OwnedRooms())
         var placement = Placement("r", .best)
         let step = placement.next(&copy, isSure: true, at: .zero, &random)
         if case .commit(let transaction) = step { _ = EtcdRequest.transaction(transaction) }

@@ -3,7 +3,7 @@ import Basics
 /// When a participant that lost its server comes back, by the rules of the page (`retryDelay` in signalling-state.js).
 /// The clients of a lost server have lost it at the same moment. Any part of the longest time is as likely as any other,
 /// so that they do not come back at the same moment.
-struct Comeback: Equatable {
+struct ReconnectPlan: Equatable {
     enum Reason: Equatable {
         case lost
         /// Another server has the room already.

@@ -2,13 +2,13 @@ package import Basics
 import Threads
 
 /// A total of places that addresses share fairly (`FairShare`; none loses a place to its own), each free again when the
-/// last reference to its `Place` ends. A place may be lost to a newcomer before.
-package final class SharePlaces: Sendable {
-    package final class Place: Sendable {
-        private let places: SharePlaces
+/// last reference to its `Permit` ends. A place may be lost to a newcomer before.
+package final class SharedLimit: Sendable {
+    package final class Permit: Sendable {
+        private let places: SharedLimit
         private let id: UInt64
 
-        fileprivate init(_ places: SharePlaces, _ id: UInt64) {
+        fileprivate init(_ places: SharedLimit, _ id: UInt64) {
             self.places = places
             self.id = id
         }
@@ -49,7 +49,7 @@ package final class SharePlaces: Sendable {
     }
 
     /// Takes a place, which may end another's; nil where the address has its share already.
-    package func take(_ address: IPAddress?, as standing: ShareStanding = .stranger) -> Place? {
+    package func take(_ address: IPAddress?, as standing: ShareStanding = .stranger) -> Permit? {
         let (id, end) = state.withLock { state -> (UInt64?, (@Sendable () -> Void)?) in
             state.ids += 1
             switch state.share.claim(state.ids, from: address, as: standing, at: clock()) {
@@ -59,7 +59,7 @@ package final class SharePlaces: Sendable {
             }
         }
         end?()
-        return id.map { Place(self, $0) }
+        return id.map { Permit(self, $0) }
     }
 
     private func release(_ id: UInt64) {

@@ -2,9 +2,9 @@ import Cluster
 import Testing
 
 @Suite struct ClusterOutlookTests {
-    private func outlook(_ change: (inout AliveAnswer) -> Void) -> ClusterOutlook {
+    private func outlook(_ change: (inout AliveAnswer) -> Void) -> ClusterReport {
         let nodes = ["a", "b"].map { ClusterView.Node(record: NodeRecord(id: $0, incarnation: "1", url: "")) }
-        return ClusterOutlook(
+        return ClusterReport(
             here: "a",
             nodes: nodes.map { node in
                 var answer = AliveAnswer(
@@ -26,6 +26,6 @@ import Testing
         var silent = outlook { _ in }
         silent.nodes[1].answer = nil
         #expect(!silent.isAgreed)
-        #expect(!ClusterOutlook(here: "a", nodes: []).isAgreed)
+        #expect(!ClusterReport(here: "a", nodes: []).isAgreed)
     }
 }

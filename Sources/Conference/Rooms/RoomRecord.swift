@@ -4,8 +4,8 @@ import Peer
 import Recording
 import RoomMedia
 
-/// A room with its media and its listeners: the state that the lock of `HostedRoom` protects.
-struct RoomSlot {
+/// A room with its media and its listeners: the state that the lock of `LiveRoom` protects.
+struct RoomRecord {
     struct Listener {
         var mailbox: EventMailbox
         /// See `JoinRequest.chatChannel`.

@@ -15,8 +15,8 @@ import Testing
 
     private let clock = Clock()
 
-    private func places(total: Int, perAddress: Int) -> SharePlaces {
-        SharePlaces("test", total: total, perAddress: perAddress) { [clock] in clock.now.withLock { $0 } }
+    private func places(total: Int, perAddress: Int) -> SharedLimit {
+        SharedLimit("test", total: total, perAddress: perAddress) { [clock] in clock.now.withLock { $0 } }
     }
 
     /// Addresses of strangers who take all that they get.
@@ -37,8 +37,8 @@ import Testing
     @Test(arguments: Strangers.allCases)
     func `friends find a place among strangers who take all that they get`(strangers: Strangers) {
         let places = places(total: 200, perAddress: 64)
-        var held: [SharePlaces.Place] = []
-        var (friends, refused, lost, asked) = ([SharePlaces.Place](), 0, 0, 0)
+        var held: [SharedLimit.Permit] = []
+        var (friends, refused, lost, asked) = ([SharedLimit.Permit](), 0, 0, 0)
         for second in 0..<240 {
             clock.pass(1)
             held.removeAll(where: \.isLost)

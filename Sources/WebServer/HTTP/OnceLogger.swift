@@ -2,7 +2,7 @@ import Basics
 package import Logging
 
 /// Writes a log line about a subject only once, however often its cause recurs, so that clients cannot fill the disk.
-package final class Notices: Sendable {
+package final class OnceLogger: Sendable {
     private let logger: Logger
     private let written = Guarded<Set<String>>([])
 

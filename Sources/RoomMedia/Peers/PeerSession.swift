@@ -2,9 +2,9 @@ import Basics
 package import Peer
 
 /// One participant's peer connection on its loop, with the rendition and the audio that it gets of its room.
-package final class HostedPeer {
+package final class PeerSession {
     let id: String
-    let seatID: SeatID
+    let seatID: PeerID
     package let peer: PeerConnection
     let engine: RoomEngine
     let intake: Intake
@@ -52,7 +52,7 @@ package final class HostedPeer {
     package var frameRates: (sent: Double, received: Double) { meter.frameRates }
 
     package init(
-        id: String, seatID: SeatID, peer: PeerConnection, engine: RoomEngine, intake: Intake,
+        id: String, seatID: PeerID, peer: PeerConnection, engine: RoomEngine, intake: Intake,
         opensChannels: [String], chatChannel: String? = nil, maySendMessages: Bool = true, claims: MediaKinds = [],
         loopBudget: LoopBudget
     ) {

@@ -3,7 +3,7 @@ package import Conference
 
 /// The key under which an endpoint keeps a seat. The seat may end before its key is known: its events come on another
 /// thread, and the first ones before the join returns.
-package final class SeatKey<Key: Sendable>: Sendable {
+package final class EarlyEndGuard<Key: Sendable>: Sendable {
     private enum State {
         case unknown
         case known(Key)

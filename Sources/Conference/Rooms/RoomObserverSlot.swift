@@ -9,7 +9,7 @@ package protocol RoomObserver: AnyObject, Sendable {
 }
 
 /// Tells an observer, if there is one, which rooms have changed.
-final class RoomWatch: Sendable {
+final class RoomObserverSlot: Sendable {
     private let observer = Guarded<(any RoomObserver)?>(nil)
     private let hasObserver = Atomic<Bool>(false)
 

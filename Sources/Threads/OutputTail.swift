@@ -1,5 +1,5 @@
 /// The end of a text that comes in pieces, in bounded memory.
-struct TextTail: Sendable {
+struct OutputTail: Sendable {
     static let capacity = 2048
 
     private var bytes: [UInt8] = []

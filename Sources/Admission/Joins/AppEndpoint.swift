@@ -5,7 +5,7 @@ package import Settings
 package import WebServer
 
 /// The endpoint of one family of clients (`doors.*`).
-package protocol FamilyEndpoint: Sendable {
+package protocol AppEndpoint: Sendable {
     func addRoutes(to table: inout RouteTable)
     var sockets: [RoomSocket] { get }
     var samples: [MetricSample] { get }
@@ -17,15 +17,15 @@ package protocol FamilyEndpoint: Sendable {
     func drain()
 }
 
-extension FamilyEndpoint {
+extension AppEndpoint {
     package func addRoutes(to table: inout RouteTable) {}
     package var sockets: [RoomSocket] { [] }
     package var samples: [MetricSample] { [] }
 }
 
 /// What endpoints of families ask of the cluster.
-package protocol FamilyCluster: Sendable {
-    /// Places a room here, for clients that cannot be proxied.
+package protocol AppCluster: Sendable {
+    /// ConcurrencyLimit a room here, for clients that cannot be proxied.
     ///
     /// - Throws: `overloaded` where another node has it.
     func placeHere(_ room: String) async throws(Refusal)
@@ -36,18 +36,18 @@ package protocol FamilyCluster: Sendable {
 }
 
 /// What all families need.
-package struct FamilyServices: Sendable {
+package struct AppServices: Sendable {
     package let joins: JoinService
     package let iceServers: ICEServers
     package let statistics: JoinCounts
     package let configuration: TesseraConfiguration
     /// nil: there is no cluster.
-    package var cluster: (any FamilyCluster)?
+    package var cluster: (any AppCluster)?
     package let logger: Logger
 
     package init(
         joins: JoinService, iceServers: ICEServers, statistics: JoinCounts, configuration: TesseraConfiguration,
-        cluster: (any FamilyCluster)? = nil, logger: Logger
+        cluster: (any AppCluster)? = nil, logger: Logger
     ) {
         self.joins = joins
         self.iceServers = iceServers

@@ -1,4 +1,4 @@
-extension RoomSlot {
+extension RoomRecord {
     /// Inputs that are over stay in the list, so that one can read why; the latest so many of them.
     static let inputsKept = 8
 

@@ -1,5 +1,5 @@
 /// The nodes of the cluster with what each believes of itself: what `GET /api/cluster` answers.
-package struct ClusterOutlook: Hashable, Sendable {
+package struct ClusterReport: Hashable, Sendable {
     package struct Node: Hashable, Sendable {
         /// The node as the answering one knows it.
         package var node: ClusterView.Node

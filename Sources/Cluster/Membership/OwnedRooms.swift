@@ -1,7 +1,7 @@
 import Basics
 
 /// Compares the rooms that are at this node with those that the store says are its.
-struct Holdings: Sendable {
+struct OwnedRooms: Sendable {
     enum Decision: Hashable, Sendable {
         /// Make the room this node's. `revision`: of the owner that is replaced, an older lease of this node; 0: none.
         case claim(String, revision: Int64)

@@ -1,5 +1,5 @@
 /// Identifies one peer connection of the server during its life: its loop, and its number there.
-package struct SeatID: Hashable, Sendable {
+package struct PeerID: Hashable, Sendable {
     package let loop: Int
     package let number: Int
 

@@ -6,15 +6,15 @@ import Threads
 ///
 /// Locks are taken in this order: a room's, the registry's, those of the room's media and mailboxes. No thread holds
 /// two rooms' locks at once.
-final class HostedRoom: Sendable {
+final class LiveRoom: Sendable {
     let id: String
     let engine: RoomEngine
     /// The client for whose limits the room counts; without an address where the API created the room.
     let client: JoinClient
-    private let slot: Guarded<RoomSlot>
-    private let watch: RoomWatch
+    private let slot: Guarded<RoomRecord>
+    private let watch: RoomObserverSlot
 
-    init(_ slot: RoomSlot, client: JoinClient, watch: RoomWatch) {
+    init(_ slot: RoomRecord, client: JoinClient, watch: RoomObserverSlot) {
         self.watch = watch
         id = slot.room.id
         engine = slot.engine
@@ -23,25 +23,26 @@ final class HostedRoom: Sendable {
     }
 
     /// Returns the result of `body`; nil where the room has ended.
-    func read<Result>(_ body: (RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result? {
+    func read<Result>(_ body: (RoomRecord) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result? {
         try slot.withLock { slot throws(ConferenceError) in slot.isOver ? nil : try body(slot) }
     }
 
     /// The same for a `body` that cannot fail.
-    func read<Result>(_ body: (RoomSlot) -> Result) -> Result? { slot.withLock { $0.isOver ? nil : body($0) } }
+    func read<Result>(_ body: (RoomRecord) -> Result) -> Result? { slot.withLock { $0.isOver ? nil : body($0) } }
 
     /// Changes the room by `body`; the room stays as it was where `body` throws. Returns nil where the room has ended.
-    func change<Result>(_ body: (inout RoomSlot) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result? {
-        var isNews = false
+    func change<Result>(_ body: (inout RoomRecord) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result?
+    {
+        var hasStateChanged = false
         let result = try slot.withLock { slot throws(ConferenceError) -> Result? in
             if slot.isOver { return nil }
             var changed = slot
             let result = try body(&changed)
-            isNews = watch.isOn && changed.differsInState(from: slot)
+            hasStateChanged = watch.isOn && changed.differsInState(from: slot)
             slot = changed
             return result
         }
-        if isNews { watch.changed(id) }
+        if hasStateChanged { watch.changed(id) }
         return result
     }
 
@@ -49,7 +50,7 @@ final class HostedRoom: Sendable {
     /// already or `condition` is false.
     ///
     /// - Parameter last: runs with the lock held, before the end is visible to others.
-    func end(if condition: (RoomSlot) -> Bool, _ last: (inout RoomSlot) -> Void) -> RoomSlot? {
+    func end(if condition: (RoomRecord) -> Bool, _ last: (inout RoomRecord) -> Void) -> RoomRecord? {
         slot.withLock { slot in
             guard !slot.isOver, condition(slot) else { return nil }
             last(&slot)

@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 
 /// Asks nodes by HTTP at their internal listeners.
-package final class HTTPPeerQueries: PeerQueries {
+package final class HTTPNodeQueries: NodeQueries {
     /// The headers that prove to `node` who asks, such as `Tessera-Cluster` with a fresh token.
     package typealias Headers = @Sendable (_ node: NodeRecord) -> [(name: String, value: String)]
 

@@ -1,7 +1,7 @@
 import Basics
 
 /// Media of a `PreRoll` on its way into a recording; its memory is free again when the recording has it.
-final class KeptMedia: Sendable {
+final class PreRollBuffer: Sendable {
     /// A block of audio.
     struct Block: Sendable {
         private let samples: [Int16]

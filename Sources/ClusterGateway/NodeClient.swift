@@ -9,7 +9,7 @@ import NIOSSL
 import Settings
 
 /// The client side of the internal listeners: requests by HTTP/1.1, and what WebSockets need of TLS.
-package final class PeerClient: Sendable {
+package final class NodeClient: Sendable {
     /// What a node answers, or why it does not.
     enum Outcome: Sendable {
         case answer(HTTPClientResponse)
@@ -18,7 +18,7 @@ package final class PeerClient: Sendable {
         /// No answer in time, or a connection that broke.
         case unanswered
         /// Bytes that are no HTTP, or a refused token.
-        case rubbish(String)
+        case invalidAnswer(String)
         /// The process has ended meanwhile, as the store says.
         case gone
     }
@@ -27,7 +27,7 @@ package final class PeerClient: Sendable {
     private static let connectionsPerNode = 4096
 
     /// The connections to one process of a node: they end together, with all that waits for an answer by them.
-    private final class NodeClient: Sendable {
+    private final class ProcessClient: Sendable {
         let client: HTTPClient
         let isGone = Guarded(false)
         init(_ client: HTTPClient) { self.client = client }
@@ -35,7 +35,7 @@ package final class PeerClient: Sendable {
 
     private struct State {
         /// By the nodes' incarnations.
-        var clients: [String: NodeClient] = [:]
+        var clients: [String: ProcessClient] = [:]
         var isShutDown = false
     }
 
@@ -85,11 +85,11 @@ package final class PeerClient: Sendable {
     }
 
     /// nil: the node ends.
-    private func client(of node: NodeRecord) -> NodeClient? {
+    private func client(of node: NodeRecord) -> ProcessClient? {
         state.withLock { state in
             if let known = state.clients[node.incarnation] { return known }
             if state.isShutDown { return nil }
-            let new = NodeClient(HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration))
+            let new = ProcessClient(HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration))
             state.clients[node.incarnation] = new
             return new
         }
@@ -104,7 +104,7 @@ package final class PeerClient: Sendable {
             let deadline = NIODeadline.now() + TimeAmount(limit ?? timing.answer)
             let answer = try await known.client.execute(request, deadline: deadline)
             if let why = answer.headers.first(name: NodeHeaders.refused) {
-                return .rubbish(PeerRefusal.explanation(why))
+                return .invalidAnswer(PeerRefusal.explanation(why))
             }
             return .answer(answer)
         } catch {
@@ -118,8 +118,8 @@ package final class PeerClient: Sendable {
         case let error as NIOConnectionError:
             let codes = error.connectionErrors.map { ($0.error as? IOError)?.errnoCode }
             return !codes.isEmpty && codes.allSatisfy { $0 == ECONNREFUSED } ? .refused : .unanswered
-        case is HTTPParserError: return .rubbish("its answer is no HTTP")
-        case let error as NIOSSLError: return .rubbish("its TLS fails (cluster.tls): \("\(error)".prefix(200))")
+        case is HTTPParserError: return .invalidAnswer("its answer is no HTTP")
+        case let error as NIOSSLError: return .invalidAnswer("its TLS fails (cluster.tls): \("\(error)".prefix(200))")
         default: return .unanswered
         }
     }

@@ -2,7 +2,7 @@ package import Basics
 
 /// The rate at which one client's messages are read. A client above it is not refused but read later: its own socket
 /// holds back the rest.
-package struct MessagePace: Sendable {
+package struct MessageRateLimiter: Sendable {
     /// Messages a second and at once. A call begins with an answer and 20 candidates for each interface.
     private static let (messageRate, messageBurst) = (50.0, 200.0)
     /// Bytes a second and at once: an offer or an answer every second.

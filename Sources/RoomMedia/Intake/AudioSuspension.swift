@@ -7,7 +7,7 @@ import Codecs
 ///
 /// A value without a clock. It decides from packets that have arrived and are not played yet, so a decoder that has
 /// rested runs again a jitter buffer's delay before the first loud packet.
-struct AudioRest: Sendable {
+struct AudioSuspension: Sendable {
     /// Packets below this level, in −dBov, are quiet: 5 dB below what the mixer lets in.
     static let quiet: UInt8 = 70
     /// Rest begins this long after the last loud packet: longer than the mixer keeps a participant who fell silent.

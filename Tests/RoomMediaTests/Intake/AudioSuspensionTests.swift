@@ -5,14 +5,14 @@ import Testing
 
 @testable import RoomMedia
 
-@Suite("AudioRest")
+@Suite("AudioSuspension")
 struct AudioRestTests {
     private func at(_ milliseconds: Int) -> Instant {
         Instant(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
     }
 
     /// Feeds packets of 20 ms with these levels; returns for each whether the participant rests.
-    private func run(_ rest: inout AudioRest, from start: Int = 0, ticks: Int, level: (Int) -> UInt8?) -> [Bool] {
+    private func run(_ rest: inout AudioSuspension, from start: Int = 0, ticks: Int, level: (Int) -> UInt8?) -> [Bool] {
         (start..<start + ticks).map { tick in
             rest.received(level: level(tick), at: at(tick * 20))
             return rest.updateRest(at: at(tick * 20))
@@ -21,7 +21,7 @@ struct AudioRestTests {
 
     @Test("a participant rests after a second of quiet packets, until its first loud one")
     func hangover() {
-        var rest = AudioRest()
+        var rest = AudioSuspension()
         let talking = run(&rest, ticks: 100) { _ in 30 }
         #expect(!talking.contains(true))
         let silent = run(&rest, from: 100, ticks: 100) { _ in 90 }
@@ -33,7 +33,7 @@ struct AudioRestTests {
 
     @Test("a sender without levels never rests; copies of lost packets, which have no level, end no rest")
     func unknown() {
-        var rest = AudioRest()
+        var rest = AudioSuspension()
         #expect(!run(&rest, ticks: 300) { _ in nil }.contains(true))
         #expect(rest.rating(at: at(6000)) == nil)
         let copies = run(&rest, from: 300, ticks: 300) { $0 % 2 == 0 ? 127 : nil }
@@ -42,7 +42,7 @@ struct AudioRestTests {
 
     @Test("a few packets of every two seconds are checked, and a sender that was not silent never rests again")
     func audit() {
-        var rest = AudioRest()
+        var rest = AudioSuspension()
         let rests = run(&rest, ticks: 1000) { _ in 127 }
         let looked = rests.dropFirst(60).count { !$0 }
         #expect((30...60).contains(looked), "\(looked) of 940")

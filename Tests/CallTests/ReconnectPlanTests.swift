@@ -7,7 +7,7 @@ import Testing
 struct ComebackTests {
     @Test("is at most 300 ms at first, then up to 5 s, any part of it")
     func grows() {
-        var (shortest, middle, longest) = (Comeback(), Comeback(), Comeback())
+        var (shortest, middle, longest) = (ReconnectPlan(), ReconnectPlan(), ReconnectPlan())
         let most: [Duration] = [.milliseconds(300), .seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5)]
         for time in most {
             #expect(shortest.delay(.lost, random: 0) == .zero)
@@ -21,7 +21,7 @@ struct ComebackTests {
 
     @Test("after a move is at most half a second, and what the server asks for within bounds")
     func asked() {
-        var comeback = Comeback()
+        var comeback = ReconnectPlan()
         #expect(comeback.delay(.moved, random: 1) == .milliseconds(500))
         #expect(comeback.delay(.later(seconds: 2), random: 0) == .seconds(2))
         #expect(comeback.delay(.later(seconds: 2), random: 1) == .seconds(4))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HoldingsTests {
     private let now = Instant.zero + .seconds(100)
-    private var holdings = Holdings()
+    private var holdings = OwnedRooms()
 
     private func copy(_ owners: [(room: String, node: String, lease: Int64)]) -> StoreCopy {
         var copy = StoreCopy(id: "a")
@@ -21,7 +21,7 @@ import Testing
     }
 
     private mutating func reconcile(_ rooms: [String], _ copy: StoreCopy, after time: Duration = .zero)
-        -> [Holdings.Decision]
+        -> [OwnedRooms.Decision]
     {
         holdings.reconcile(rooms, with: copy, incarnation: "i", lease: 7, at: now + time)
     }

@@ -4,7 +4,7 @@ import Recording
 import RoomMedia
 import Threads
 
-extension RoomSlot {
+extension RoomRecord {
     /// A room as it comes from another server.
     ///
     /// - Parameter worth: how much of the state counts.
@@ -40,7 +40,7 @@ extension RoomSlot {
     }
 
     /// Whether the state has changed. Cheap: called with the room's lock held, at each change.
-    func differsInState(from old: RoomSlot) -> Bool {
+    func differsInState(from old: RoomRecord) -> Bool {
         room.differsInState(from: old.room) || history.messages.last?.id != old.history.messages.last?.id
             || pending != old.pending || isReserved != old.isReserved
             || streams.running.map(\.id) != old.streams.running.map(\.id)
@@ -190,5 +190,5 @@ extension RoomState.Stream {
 }
 
 extension RoomState.Input {
-    fileprivate init(_ wish: InputWish) { self.init(url: wish.url, name: wish.name, loops: wish.loops) }
+    fileprivate init(_ wish: InputRequest) { self.init(url: wish.url, name: wish.name, loops: wish.loops) }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct MessagePaceTests {
     @Test func `a call's beginning passes at once, a flood is read slowly`() {
-        var pace = MessagePace(at: .zero)
+        var pace = MessageRateLimiter(at: .zero)
         var now = Instant.zero
         for _ in 0..<100 { now += pace.pause(after: 300, at: now) }
         #expect(now == .zero)
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `large messages are read by their bytes`() {
-        var pace = MessagePace(at: .zero)
+        var pace = MessageRateLimiter(at: .zero)
         var now = Instant.zero
         for _ in 0..<60 { now += pace.pause(after: 65_536, at: now) }
         #expect(now - .zero >= .seconds(50), "64 KiB a second")

@@ -3,7 +3,7 @@ import RoomMedia
 import Threads
 
 /// Carries the loops' events to the rooms, on the control thread. Created before the rooms, since the loops need it.
-final class MediaEvents: Sendable {
+final class LoopEventForwarder: Sendable {
     private struct Receivers: Sendable {
         weak var rooms: RoomService?
         weak var seats: SeatService?
@@ -28,7 +28,7 @@ final class MediaEvents: Sendable {
     private var seats: SeatService? { receivers.withLock { $0.seats } }
     private var chat: ChatService? { receivers.withLock { $0.chat } }
 
-    var forHost: PeerLoopEvents {
+    var loopEvents: PeerLoopEvents {
         PeerLoopEvents(
             media: { [self] id, isConnected, since in
                 control.post { [self] in seats?.mediaChanged(id, isConnected, since: since) }
