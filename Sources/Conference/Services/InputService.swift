@@ -69,7 +69,7 @@ final class InputService: Sendable {
             )
         }
         let (room, id, participant) = (slot.room.id, RandomToken.make(12), place.id)
-        let request = AdmittedJoin(JoinRequest(room: room, name: name, kind: .input), roleIsProven: false)
+        let request = AdmittedJoin(JoinRequest(room: room, name: name, kind: .input), roleIsProven: true)
         _ = try slot.room.join(request, id: participant, secret: RandomToken.make(32), at: MonotonicClock.now())
         // What the source has is known once it is open.
         try slot.room.setState(participant, audio: false, video: false, hand: nil)
