@@ -18,10 +18,12 @@ package struct AccessPolicy: RequestGuard {
     package let adminToken: String
     package let verifier: TokenVerifier?
     package let links: RecordingLinks
-    package let conference: any ConferenceService
+    package let conference: any ConferenceRooms & ConferenceGuestLinks & ConferenceSeats
 
-    package init(adminToken: String, verifier: TokenVerifier?, links: RecordingLinks, conference: any ConferenceService)
-    {
+    package init(
+        adminToken: String, verifier: TokenVerifier?, links: RecordingLinks,
+        conference: any ConferenceRooms & ConferenceGuestLinks & ConferenceSeats
+    ) {
         self.adminToken = adminToken
         self.verifier = verifier
         self.links = links

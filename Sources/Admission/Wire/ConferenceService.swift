@@ -2,25 +2,35 @@ package import Basics
 package import Conference
 package import Streaming
 
-/// The conference as the endpoints use it, with the conference's own types. `Conference` conforms to it; tests of the
-/// endpoints use a fake.
-package protocol ConferenceService: Sendable {
+/// What the whole server does, for its checks and its readers.
+package protocol ConferenceState: Sendable {
     var isDraining: Bool { get }
     var isOverloaded: Bool { get }
     var events: EventBus { get }
 
+    func metrics(namesPrivateRooms: Bool) -> [MetricSample]
+}
+
+/// The rooms, as programs make, read and end them.
+package protocol ConferenceRooms: Sendable {
     func rooms() -> [RoomInfo]
     func room(_ id: String) -> RoomInfo?
     func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
     func endRoom(_ id: String) throws(ConferenceError)
     func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]
+}
 
+/// The links by which guests come in.
+package protocol ConferenceGuestLinks: Sendable {
     func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink]
     func makeGuestLink(_ wish: GuestLinkRequest, in room: String, for participant: String?) throws(ConferenceError)
         -> GuestLink
     func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError)
     func isRevoked(guestLink id: String, of room: String) -> Bool
+}
 
+/// Who is in a room, who waits for it, and its groups.
+package protocol ConferencePeople: Sendable {
     func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
         -> ParticipantInfo
     func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
@@ -29,7 +39,10 @@ package protocol ConferenceService: Sendable {
     func breakout(of room: String) throws(ConferenceError) -> BreakoutInfo?
     func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError)
     func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
+}
 
+/// The recordings, running and complete.
+package protocol ConferenceRecordings: Sendable {
     func startRecording(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo
     func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
     func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
@@ -44,17 +57,27 @@ package protocol ConferenceService: Sendable {
     func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String
     func markRecording(_ id: String, _ text: String) throws(ConferenceError)
     func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String
+}
 
+/// The streams to other servers, and to players.
+package protocol ConferenceStreams: Sendable {
     func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo
     func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo
     func streams(of room: String) throws(ConferenceError) -> [StreamInfo]
     func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo
+    func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream?
+}
 
+/// What is pulled into rooms.
+package protocol ConferenceInputs: Sendable {
     func addInput(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo
     func inputs(of room: String) throws(ConferenceError) -> [InputInfo]
     func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
     func removeInput(_ id: String, from room: String) throws(ConferenceError)
+}
 
+/// The pictures of chats, and of people.
+package protocol ConferencePictures: Sendable {
     func storePicture(
         _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
     ) async throws(ConferenceError) -> ChatPicture
@@ -62,22 +85,24 @@ package protocol ConferenceService: Sendable {
     func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
     func picturePath(_ id: String) throws(ConferenceError) -> String
 
-    func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream?
-
     func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
     func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]
     func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError)
     func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8]
     func deleteStoredAvatar(_ name: String) async throws(ConferenceError)
+}
 
+/// The layouts that rooms can have.
+package protocol ConferenceLayouts: Sendable {
     func layouts() -> [LayoutInfo]
     func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
     func deleteLayout(_ name: String) throws(ConferenceError)
     func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
     func checkUnusedLayout(_ name: String) throws(ConferenceError)
+}
 
-    func metrics(namesPrivateRooms: Bool) -> [MetricSample]
-
+/// The way in: joins, waits, and seats that are taken up again.
+package protocol ConferenceSeats: Sendable {
     /// Joins. `events` is called in order, on a thread of the conference.
     func seat(_ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void) throws(ConferenceError)
         -> any ConferenceSeat
@@ -101,6 +126,12 @@ package protocol ConferenceService: Sendable {
         of claim: ResumeClaim, in room: String, for client: JoinClient, ended: @escaping @Sendable () -> Void
     ) throws(ConferenceError) -> any MediaSeat
 }
+
+/// The conference as the endpoints use it, with the conference's own types: each takes the part that it needs. `Conference`
+/// conforms to it; tests of the endpoints use a fake.
+package protocol ConferenceService: ConferenceState, ConferenceRooms, ConferenceGuestLinks, ConferencePeople,
+    ConferenceRecordings, ConferenceStreams, ConferenceInputs, ConferencePictures, ConferenceLayouts, ConferenceSeats
+{}
 
 /// A media connection, as an endpoint without other signalling holds it for its client: a seat, or the sender of a
 /// participant's screen.

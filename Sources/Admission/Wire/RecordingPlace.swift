@@ -57,7 +57,7 @@ package struct RecordingPlace: Sendable, Comparable, CustomStringConvertible {
     }
 }
 
-extension ConferenceService {
+extension ConferenceRecordings {
     /// The part of this node in a list of all nodes; nil where the request asks for no such part.
     package func recordings(forNode asked: RouteRequest, limit: Int) throws(APIError) -> [JSONValue]? {
         if let id = asked.query(RecordingPlace.single) { return recording(id).map { [$0.jsonForReaders] } ?? [] }

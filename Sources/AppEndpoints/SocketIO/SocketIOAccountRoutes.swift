@@ -10,14 +10,15 @@ import WebServer
 struct SocketIOAccountRoutes: Sendable {
     let login: SocketIOLogin
     let sessions: SocketIOSessions
-    let conference: any ConferenceService
+    let conference: any ConferenceRooms & ConferencePictures
     /// Pictures of one address, a second and at once.
     private let uploads = BucketTable<IPAddress>(rate: 0.2, burst: 20, at: MonotonicClock.now())
 
     private let unsent: SocketIOUploads
 
     init(
-        login: SocketIOLogin, sessions: SocketIOSessions, conference: any ConferenceService, uploads: SocketIOUploads
+        login: SocketIOLogin, sessions: SocketIOSessions, conference: any ConferenceRooms & ConferencePictures,
+        uploads: SocketIOUploads
     ) {
         (self.login, self.sessions, self.conference, unsent) = (login, sessions, conference, uploads)
     }

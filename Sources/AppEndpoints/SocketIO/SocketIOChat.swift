@@ -8,12 +8,12 @@ import WebServer
 final class SocketIOChat: Sendable {
     private let sessions: SocketIOSessions
 
-    private let conference: any ConferenceService
+    private let conference: any ConferencePictures
     private let uploads: SocketIOUploads
     /// The pictures that are being read for clients of their rooms.
     private let readings = Guarded<[String: Task<BinaryMessage?, Never>]>([:])
 
-    init(_ sessions: SocketIOSessions, conference: any ConferenceService, uploads: SocketIOUploads) {
+    init(_ sessions: SocketIOSessions, conference: any ConferencePictures, uploads: SocketIOUploads) {
         self.sessions = sessions
         self.uploads = uploads
         self.conference = conference

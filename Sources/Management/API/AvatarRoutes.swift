@@ -7,7 +7,7 @@ import WebServer
 /// The routes of avatars: those of participants, and stored ones, which tokens name by their claim `avatar`.
 extension RouteTable {
     /// - Parameter policy: says whether a request comes from an administrator or from the participant itself.
-    package mutating func addAvatars(_ conference: any ConferenceService, policy: AccessPolicy) {
+    package mutating func addAvatars(_ conference: any ConferencePictures & ConferenceSeats, policy: AccessPolicy) {
         addAvatar(
             at: "/api/rooms/{room}/participants/{id}/avatar",
             AvatarRoute(

@@ -6,7 +6,7 @@ import WebServer
 
 /// The routes of the breakout groups of a room.
 extension RouteTable {
-    mutating func addBreakout(_ conference: any ConferenceService) {
+    mutating func addBreakout(_ conference: any ConferencePeople) {
         let path = "/api/rooms/{room}/breakout"
         add(
             Route(
@@ -57,7 +57,7 @@ extension RouteTable {
             })
     }
 
-    private static func groups(of room: String, _ conference: any ConferenceService) throws -> Response {
+    private static func groups(of room: String, _ conference: any ConferencePeople) throws -> Response {
         let info = try conference.breakout(of: room)
         return .json(info?.json ?? ["state": "none", "groups": [], "mayChoose": false, "speakers": []])
     }

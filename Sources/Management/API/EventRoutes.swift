@@ -7,7 +7,9 @@ package import WebServer
 
 /// The routes of server-sent events.
 extension RouteTable {
-    package mutating func addEvents(_ conference: any ConferenceService, readers: SharedLimit, policy: AccessPolicy) {
+    package mutating func addEvents(
+        _ conference: any ConferenceState & ConferenceRooms, readers: SharedLimit, policy: AccessPolicy
+    ) {
         let parameters: [RouteDescription.Parameter] = [
             .query(
                 "types",
@@ -61,7 +63,7 @@ extension RouteTable {
 
 /// Opens streams of events.
 private struct EventSource: Sendable {
-    let conference: any ConferenceService
+    let conference: any ConferenceState & ConferenceRooms
     let readers: SharedLimit
     let policy: AccessPolicy
 

@@ -9,7 +9,8 @@ import WebServer
 extension RouteTable {
     /// - Parameter publicURL: the beginning of links; empty: links begin with the path.
     package mutating func addGuestLinks(
-        _ conference: any ConferenceService, policy: AccessPolicy, tokens: GuestLinkTokens, publicURL: String
+        _ conference: any ConferenceGuestLinks & ConferenceSeats, policy: AccessPolicy, tokens: GuestLinkTokens,
+        publicURL: String
     ) {
         let path = "/api/rooms/{room}/links"
         @Sendable func json(_ link: GuestLink, _ room: String) -> JSONValue { link.json(tokens, publicURL, room) }

@@ -5,7 +5,7 @@ import WebServer
 
 /// The routes of sources that are pulled into rooms.
 extension RouteTable {
-    package mutating func addInputs(_ conference: any ConferenceService) {
+    package mutating func addInputs(_ conference: any ConferenceInputs) {
         let path = "/api/rooms/{room}/inputs"
         add(
             Route(

@@ -7,14 +7,14 @@ package import WebServer
 /// Adds and removes layouts at run time: on this server, or in the store of its cluster, from where every node takes
 /// them.
 package struct LayoutChanges: Sendable {
-    package let conference: any ConferenceService
+    package let conference: any ConferenceLayouts
     /// nil: there is no cluster.
     package let directory: (any ClusterDirectory)?
     /// Throws where another node uses a layout, or does not say so.
     package let checkOthers: @Sendable (_ name: String, RouteRequest) async throws -> Void
 
     package init(
-        conference: any ConferenceService, directory: (any ClusterDirectory)?,
+        conference: any ConferenceLayouts, directory: (any ClusterDirectory)?,
         checkOthers: @escaping @Sendable (_ name: String, RouteRequest) async throws -> Void
     ) {
         self.conference = conference

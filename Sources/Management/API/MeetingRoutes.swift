@@ -6,7 +6,7 @@ import WebServer
 
 /// The recordings of a room's meeting, for those who are in it.
 extension RouteTable {
-    package mutating func addMeeting(_ conference: any ConferenceService, links: RecordingLinks) {
+    package mutating func addMeeting(_ conference: any ConferenceSeats, links: RecordingLinks) {
         add(
             Route(
                 .get, "/api/rooms/{room}/recordings", .endpoint,

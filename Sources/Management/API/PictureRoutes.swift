@@ -7,7 +7,9 @@ package import WebServer
 /// The routes of the chats' pictures.
 extension RouteTable {
     /// - Parameter downloads: the places of files that are sent at the same time.
-    package mutating func addPictures(_ conference: any ConferenceService, downloads: ConcurrencyLimit) {
+    package mutating func addPictures(
+        _ conference: any ConferencePictures & ConferenceSeats, downloads: ConcurrencyLimit
+    ) {
         add(
             Route(
                 .post, "/api/rooms/{room}/chat/pictures", .endpoint,

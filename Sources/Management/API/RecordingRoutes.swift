@@ -23,7 +23,8 @@ extension RouteTable {
     ///   - downloads: the places of files that are sent at the same time.
     ///   - publicURL: the beginning of links; empty: links begin with the path.
     package mutating func addRecordings(
-        _ conference: any ConferenceService, links: RecordingLinks, policy: AccessPolicy, downloads: ConcurrencyLimit,
+        _ conference: any ConferenceRecordings, links: RecordingLinks, policy: AccessPolicy,
+        downloads: ConcurrencyLimit,
         publicURL: String
     ) {
         let one = RouteDescription.Answer.json("The recording.", Schema.ref("Recording"))
@@ -208,7 +209,7 @@ extension RouteTable {
     }
 
     /// A small picture of a recording, for those who may have its file.
-    private mutating func addThumbnail(_ conference: any ConferenceService, _ downloads: ConcurrencyLimit) {
+    private mutating func addThumbnail(_ conference: any ConferenceRecordings, _ downloads: ConcurrencyLimit) {
         add(
             Route(
                 .get, "/api/recordings/{id}/thumbnail", .recordingFile,
@@ -225,7 +226,7 @@ extension RouteTable {
     }
 
     /// Who was in a recording and who spoke when, for those who may have its file.
-    private mutating func addTimeline(_ conference: any ConferenceService, _ downloads: ConcurrencyLimit) {
+    private mutating func addTimeline(_ conference: any ConferenceRecordings, _ downloads: ConcurrencyLimit) {
         add(
             Route(
                 .get, "/api/recordings/{id}/timeline", .recordingFile,

@@ -11,7 +11,7 @@ extension RouteTable {
     ///     believes it. A store that is down for every node changes nothing. Health never depends on it.
     ///   - isEmptying: whether the node's rooms are being given away.
     package mutating func addServer(
-        _ conference: any ConferenceService, policy: AccessPolicy,
+        _ conference: any ConferenceState, policy: AccessPolicy,
         clusterFault: @escaping @Sendable () -> String? = { nil },
         isEmptying: @escaping @Sendable () -> Bool = { false }, statistics: @escaping @Sendable () -> [MetricSample]
     ) {

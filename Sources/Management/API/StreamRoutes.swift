@@ -7,7 +7,7 @@ import WebServer
 
 /// The routes of a room's streams to other servers.
 extension RouteTable {
-    package mutating func addStreams(_ conference: any ConferenceService) {
+    package mutating func addStreams(_ conference: any ConferenceStreams) {
         let one = RouteDescription.Answer.json("The stream.", Schema.ref("StreamOut"))
         add(
             Route(

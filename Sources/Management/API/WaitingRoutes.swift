@@ -5,7 +5,7 @@ import WebServer
 
 /// The routes of those who wait to be let into a room.
 extension RouteTable {
-    mutating func addWaiting(_ conference: any ConferenceService) {
+    mutating func addWaiting(_ conference: any ConferencePeople) {
         add(
             Route(
                 .get, "/api/rooms/{room}/waiting", .admin,

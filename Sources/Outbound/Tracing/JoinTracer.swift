@@ -25,7 +25,7 @@ package final class JoinTracer: Sendable {
     }
 
     private let url: String
-    private let conference: any ConferenceService
+    private let conference: any ConferenceState & ConferencePeople
     private let poster: any HTTPPoster
     private let version: String
     private let logger: Logger
@@ -33,7 +33,8 @@ package final class JoinTracer: Sendable {
     private let task = Guarded<Task<Void, Never>?>(nil)
 
     package init(
-        _ url: String, _ conference: any ConferenceService, poster: any HTTPPoster, version: String, logger: Logger
+        _ url: String, _ conference: any ConferenceState & ConferencePeople, poster: any HTTPPoster, version: String,
+        logger: Logger
     ) {
         self.url = url
         self.conference = conference
