@@ -274,7 +274,7 @@ extension RecordingRequest {
     }
 }
 
-extension ConferenceService {
+extension ConferenceRecordings {
     fileprivate func known(_ recording: String) throws(ConferenceError) -> RecordingInfo {
         guard let known = self.recording(recording) else { throw .recordingNotFound(recording) }
         return known
