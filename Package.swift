@@ -217,6 +217,8 @@ let package = Package(
             name: "Terminal",
             dependencies: ["Basics", "WebServer", .product(name: "NIOCore", package: "swift-nio")],
             swiftSettings: strict),
+        // What goes into a report of a fault, and what is taken out of it.
+        .target(name: "Diagnosis", dependencies: ["Basics", "WebServer"], swiftSettings: strict),
         // Composition only: reads the settings, makes the parts, starts and stops them.
         .target(
             name: "Gateway",
@@ -246,7 +248,8 @@ let package = Package(
         .executableTarget(
             name: "tessera",
             dependencies: [
-                "Basics", "Codecs", "Mixing", "Recording", "Inputs", "Settings", "Gateway", "Call", "CSettings",
+                "Basics", "Threads", "Codecs", "Mixing", "Recording", "Inputs", "WebServer", "Settings", "Diagnosis",
+                "Gateway", "Call", "CSettings",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -317,6 +320,8 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
+        .testTarget(
+            name: "DiagnosisTests", dependencies: ["Basics", "WebServer", "Diagnosis"], swiftSettings: strict),
         .testTarget(
             name: "CallTests",
             dependencies: [

@@ -11,7 +11,7 @@ struct Tessera: AsyncParsableCommand {
         version: Gateway.version,
         subcommands: [
             ServeCommand.self, SettingsCommand.self, LayoutCommand.self, RecordingCommand.self, CallCommand.self,
-            ClusterCommand.self, VersionCommand.self, SourceWorkerCommand.self,
+            ClusterCommand.self, DiagnoseCommand.self, VersionCommand.self, SourceWorkerCommand.self,
         ])
 }
 
