@@ -52,6 +52,9 @@ package protocol ClusterHost: Sendable {
     func lose(_ rooms: [String])
     /// Ends the pipes that lead to a node, since it is gone.
     func nodeIsGone(_ node: NodeRecord)
-    /// Takes over a layout of the store; nil: it is gone. Called for one after the other, and may wait for a disk.
+    /// Takes over a layout of the store; nil: it is gone. Called for one after the other, with a lock held: it waits for
+    /// no disk.
     func useLayout(_ name: String, _ json: [UInt8]?)
+    /// Returns when those of `useLayout` are in use, or when the disk that they need has not answered for too long.
+    func settleLayouts() async
 }

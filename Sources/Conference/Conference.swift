@@ -41,6 +41,7 @@ package final class Conference: Sendable {
     let busiestRooms: Guarded<BusiestRooms>
     private let layoutService: LayoutService
     let avatars: AvatarService
+    let disks: DiskWatch
     private let snapshots: Snapshots
     private let logger: Logger
     var registry: RoomRegistry { roomService.registry }
@@ -52,7 +53,7 @@ package final class Conference: Sendable {
 
     /// - Parameters:
     ///   - disk: the recordings' disk; tests have one that can hang.
-    ///   - diskTimeout: how long the start of a recording waits for it.
+    ///   - diskTimeout: how long a request waits for the disk of its folder.
     init(
         _ configuration: ConferenceConfiguration, logger: Logger, disk: RecordingDisk, diskTimeout: Duration
     ) throws(ConferenceError) {
@@ -80,7 +81,7 @@ package final class Conference: Sendable {
         roomService = RoomService(
             configuration, media: media, layouts: layouts, control: control, statistics: statistics,
             recordings: recordings, hls: hls, events: events, log: log,
-            file: configuration.roomsFile.map { RoomsFile($0, logger: logger) })
+            file: configuration.roomsFile.map { RoomsFile($0, logger: logger, limit: diskTimeout) })
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
@@ -88,9 +89,10 @@ package final class Conference: Sendable {
         breakouts = BreakoutService(configuration, rooms: roomService, seats: seats, overload: media.overload)
         inputs = InputService(configuration.inputs, rooms: roomService, seats: seats, control: control, log: log)
         avatars = AvatarService(
-            AvatarStore(directory: configuration.avatarsDirectory, logger: logger), rooms: roomService)
+            AvatarStore(directory: configuration.avatarsDirectory, logger: logger, limit: diskTimeout),
+            rooms: roomService)
         layoutService = LayoutService(
-            layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger)
+            layouts, rooms: roomService, settings: configuration.rooms.settings, logger: logger, limit: diskTimeout)
         recordingService = RecordingService(
             configuration, control: recordings, rooms: roomService, thread: control, overload: media.overload,
             statistics: statistics, logger: logger, log: log)
@@ -102,7 +104,12 @@ package final class Conference: Sendable {
         snapshots = Snapshots(pool: media.pool, meter: media.meters.snapshot)
         chat = ChatService(
             configuration, rooms: roomService, peers: media.peers, control: control,
-            pictures: PictureStore(configuration.pictures, logger: logger))
+            pictures: PictureStore(configuration.pictures, logger: logger, limit: diskTimeout))
+        disks = DiskWatch(
+            [
+                ("layouts", layoutService.lane), ("avatars", avatars.store.files), ("pictures", chat.pictures.lane),
+                ("recordings", recordings.lane), ("thumbnails", recordingService.thumbnails.lane),
+            ] + (roomService.file.map { [("rooms", $0.lane)] } ?? []), logger: logger)
         mediaEvents.set(roomService, seats, chat)
         registry.onDisplaced { [weak self] displaced in
             self?.control.post { [weak self] in self?.end(displaced) }
@@ -170,18 +177,19 @@ package final class Conference: Sendable {
             control.post { done.resume() }
         }
         control.stop()
-        roomService.closeFile()
+        await roomService.closeFile()
         media.stop()
     }
 
     /// Runs every `ControlThread.period`, on the control thread.
-    private func runHousekeeping(at now: Instant) {
+    func runHousekeeping(at now: Instant) {
         seats.expire(at: now)
         if statistics.startIfDue(.waiting, every: .seconds(1), at: now) { waiting.expire(at: now) }
         if statistics.startReleaseIfDue(at: now) { SystemMemory.release() }
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { snapshots.forgetOld(at: now) }
         if statistics.startIfDue(.pictures, every: .seconds(10), at: now) { chat.expirePictures(at: now) }
         if statistics.startIfDue(.layouts, every: .seconds(1), at: now) { layoutService.poll() }
+        if statistics.startIfDue(.disks, every: .seconds(1), at: now) { disks.look(at: now) }
         if statistics.startIfDue(.text, every: .seconds(30), at: now) { TextRenderer.shared.dropUnused() }
         moves.watch(at: now)
         roomService.writeFile(at: now)
@@ -445,19 +453,22 @@ package final class Conference: Sendable {
     }
 
     /// Adds or replaces a layout at run time, after the same checks as a file's. Rooms that use it change at once.
-    package func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
-        try layoutService.put(name, json: json)
+    package func putLayout(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+        try await layoutService.put(name, json: json)
     }
-    package func deleteLayout(_ name: String) throws(ConferenceError) { try layoutService.delete(name) }
+    package func deleteLayout(_ name: String) async throws(ConferenceError) { try await layoutService.delete(name) }
 
     /// Checks what would be a layout of this name, as `putLayout` does.
-    package func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
-        try layoutService.check(name, json: json)
+    package func checkLayout(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+        try await layoutService.check(name, json: json)
     }
 
     /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. It takes precedence over a file of its
-    /// name. The log tells the faults of one that cannot be used.
+    /// name. Does not wait for the disk; the log tells the faults of one that cannot be used.
     package func shareLayout(_ name: String, json: [UInt8]?) { layoutService.share(name, json: json) }
+
+    /// Returns when what `shareLayout` got is in use, or when the disk has not answered for too long.
+    package func settleLayouts() async { await layoutService.settle() }
 
     /// - Throws: `layoutInUse` for a default of rooms, and for one that a room uses.
     package func checkUnusedLayout(_ name: String) throws(ConferenceError) { try layoutService.checkUnused(name) }

@@ -144,6 +144,7 @@ private struct NodeHost: ClusterHost {
     }
     func nodeIsGone(_ node: NodeRecord) { bridge.nodeIsGone(node) }
     func useLayout(_ name: String, _ json: [UInt8]?) { bridge.useLayout(name, json) }
+    func settleLayouts() async { await bridge.settleLayouts() }
 }
 
 /// The internal listener as a service, whose faults name their key.

@@ -5,6 +5,9 @@ public final class Once<Value: Sendable>: Sendable {
     private let continuation: Guarded<CheckedContinuation<Value, Never>?>
     public init(_ continuation: CheckedContinuation<Value, Never>) { self.continuation = Guarded(continuation) }
 
+    /// Whether nothing has resumed the continuation yet.
+    public var isPending: Bool { continuation.withLock { $0 != nil } }
+
     /// Resumes the continuation, unless an earlier call did. Returns whether this call was the first.
     @discardableResult
     public func resume(_ value: Value) -> Bool {

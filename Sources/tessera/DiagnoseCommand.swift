@@ -126,10 +126,11 @@ struct DiagnoseCommand: AsyncParsableCommand {
         let host = URL(string: base)?.host ?? ""
         let isHere = ["localhost", "127.0.0.1", "::1"].contains(host)
         // The certificate of a server on this machine is often one that it has signed itself.
-        let client = HTTPClient(
-            eventLoopGroupProvider: .singleton,
-            configuration: HTTPClient.Configuration(
-                certificateVerification: isHere ? .none : .fullVerification, redirectConfiguration: .disallow))
+        var configuration = HTTPClient.Configuration(
+            certificateVerification: isHere ? .none : .fullVerification, redirectConfiguration: .disallow)
+        // A server that is not there is a finding.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         defer { Task { try? await client.shutdown() } }
         var wanted = [
             ("health.json", "/readyz"), ("rooms.json", "/api/rooms"), ("cluster.json", "/api/cluster"),

@@ -13,7 +13,7 @@ import Testing
             String(decoding: bytes[range].prefix { $0 != 0 }, as: UTF8.self)
         }
         #expect(text(0..<100) == "report/a.txt" && text(100..<108) == "0000600")
-        #expect(text(124..<136) == "00000000006" && text(136..<148) == "14524541400")
+        #expect(text(124..<136) == "00000000006" && text(136..<148) == "14524770400")
         #expect(bytes[156] == UInt8(ascii: "0") && text(257..<263) == "ustar" && text(263..<265) == "00")
         // The sum of the header with blanks in the place of the sum.
         let sum = bytes[0..<512].enumerated().reduce(0) {

@@ -95,9 +95,9 @@ package protocol ConferencePictures: Sendable {
 /// The layouts that rooms can have.
 package protocol ConferenceLayouts: Sendable {
     func layouts() -> [LayoutInfo]
-    func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
-    func deleteLayout(_ name: String) throws(ConferenceError)
-    func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError)
+    func putLayout(_ name: String, json: [UInt8]) async throws(ConferenceError)
+    func deleteLayout(_ name: String) async throws(ConferenceError)
+    func checkLayout(_ name: String, json: [UInt8]) async throws(ConferenceError)
     func checkUnusedLayout(_ name: String) throws(ConferenceError)
 }
 

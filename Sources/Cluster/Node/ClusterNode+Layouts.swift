@@ -29,6 +29,7 @@ extension ClusterNode {
                 layouts.withLock { $0.refuse(name, revision: listing.revision) }
             }
         }
+        await host.settleLayouts()
         state.withLock { $0.hasLayouts = true }
     }
 
@@ -70,6 +71,7 @@ extension ClusterNode {
         let revision: Int64
         do { revision = try await store.put(key, .layout(json)) } catch { throw .unavailable }
         use(StoreEntry(key: key, value: .layout(json), revision: revision, lease: 0), name)
+        await host.settleLayouts()
         return true
     }
 
@@ -80,6 +82,7 @@ extension ClusterNode {
             throw .unavailable
         }
         remove(name, at: result.revision)
+        await host.settleLayouts()
         return result.entry(key) != nil
     }
 }

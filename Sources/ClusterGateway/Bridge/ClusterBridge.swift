@@ -166,6 +166,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
     package func nodeIsGone(_ node: NodeRecord) { whenNodeIsGone(node) }
 
     package func useLayout(_ name: String, _ json: [UInt8]?) { conference.shareLayout(name, json: json) }
+    package func settleLayouts() async { await conference.settleLayouts() }
 
     // MARK: - Rooms that come
 

@@ -1,12 +1,12 @@
 import Basics
 import Codecs
-import Dispatch
 import FoundationEssentials
 import Glibc
 import Logging
+import Threads
 
-/// Decodes avatar pictures, and stores those that tokens name (claim `avatar`), one file for each. Both happen on a
-/// queue of its own, in order, away from rooms and loops; what waits for it is bounded.
+/// Decodes avatar pictures, and stores those that tokens name (claim `avatar`), one file for each. Each happens on a
+/// lane of its own, away from rooms and loops: a disk that hangs keeps nobody from showing a picture of his own.
 final class AvatarStore: Sendable {
     /// What a file may cost: avatars are shown at most 240 pixels wide on a canvas of 720 lines.
     static let limits = StillImage.Limits(bytes: Avatars.maxBytes, pixels: 1 << 24, side: 256)
@@ -14,27 +14,29 @@ final class AvatarStore: Sendable {
     static let maxFiles = 10_000
     /// No name of an avatar has this letter.
     private static let unfinished = "~"
-    /// The most jobs that wait for the queue.
+    /// The most jobs that wait for a lane.
     static let maxWaiting = 64
 
     private let directory: String
-    private let queue = DispatchQueue(label: "avatars", qos: .utility)
-    private let waiting = Guarded(0)
+    let files: DiskLane
+    private let decoding = DiskLane("avatar decode", most: maxWaiting, limit: .seconds(30))
     private let logger: Logger
 
-    init(directory: String, logger: Logger) {
+    /// - Parameter limit: how long a request waits for the disk.
+    init(directory: String, logger: Logger, limit: Duration = .seconds(5)) {
         self.directory = directory
+        files = DiskLane("avatars", most: Self.maxWaiting, limit: limit)
         self.logger = logger
     }
 
     /// - Throws: what is wrong with the file.
     func decode(_ file: [UInt8]) async throws(ConferenceError) -> StillImage {
-        try await run { () throws(ConferenceError) -> StillImage in try Self.picture(file) }
+        try await run(decoding) { () throws(ConferenceError) -> StillImage in try Self.picture(file) }
     }
 
     /// The picture as PNG.
     func png(_ picture: StillImage) async throws(ConferenceError) -> [UInt8] {
-        try await run { () throws(ConferenceError) -> [UInt8] in
+        try await run(decoding) { () throws(ConferenceError) -> [UInt8] in
             do { return try picture.pngData() } catch { throw .internalFailure("\(error)") }
         }
     }
@@ -42,8 +44,8 @@ final class AvatarStore: Sendable {
     /// Checks a file and stores it under a name.
     func store(_ file: [UInt8], as name: String) async throws(ConferenceError) {
         let path = try path(of: name)
-        try await run { [directory, logger] () throws(ConferenceError) -> Void in
-            _ = try Self.picture(file)
+        _ = try await decode(file)
+        try await run(files) { [directory, logger] () throws(ConferenceError) -> Void in
             let stored = (try? FileManager.default.contentsOfDirectory(atPath: directory))?.count ?? 0
             guard stored < Self.maxFiles || access(path, F_OK) == 0 else {
                 throw .atCapacity("There are \(Self.maxFiles) avatars: delete some.", retryAfter: .seconds(60))
@@ -63,47 +65,39 @@ final class AvatarStore: Sendable {
     /// The stored file of a name.
     func file(_ name: String) async throws(ConferenceError) -> [UInt8] {
         let path = try path(of: name)
-        return try await run { () throws(ConferenceError) -> [UInt8] in try Self.read(path) }
+        return try await run(files) { () throws(ConferenceError) -> [UInt8] in try Self.read(path) }
     }
 
     func delete(_ name: String) async throws(ConferenceError) {
         let path = try path(of: name)
-        try await run { () throws(ConferenceError) -> Void in if unlink(path) != 0 { throw .pictureNotFound } }
+        try await run(files) { () throws(ConferenceError) -> Void in if unlink(path) != 0 { throw .pictureNotFound } }
     }
 
-    /// Passes the stored picture of a name to `body`, on the queue; nothing happens where there is none.
+    /// Passes the stored picture of a name to `body`, on a lane; nothing happens where there is none, and where too much
+    /// waits.
     func find(_ name: String, _ body: @escaping @Sendable (StillImage) -> Void) {
-        guard let path = try? path(of: name), take() else { return }
-        queue.async { [self] in
-            defer { waiting.withLock { $0 -= 1 } }
-            if let file = try? Self.read(path), let picture = try? Self.picture(file) { body(picture) }
+        guard let path = try? path(of: name) else { return }
+        files.submit { [decoding] in
+            guard let file = try? Self.read(path) else { return }
+            decoding.submit { if let picture = try? Self.picture(file) { body(picture) } }
         }
     }
 
-    // MARK: - On the queue
-
-    private func take() -> Bool {
-        waiting.withLock { waiting in
-            guard waiting < Self.maxWaiting else { return false }
-            waiting += 1
-            return true
-        }
-    }
+    // MARK: - On the lanes
 
     private func run<Value: Sendable>(
-        _ job: @escaping @Sendable () throws(ConferenceError) -> Value
+        _ lane: DiskLane, _ job: @escaping @Sendable () throws(ConferenceError) -> Value
     ) async throws(ConferenceError) -> Value {
-        guard take() else {
-            throw .atCapacity("Too many avatars are being handled: try again.", retryAfter: .seconds(2))
-        }
-        let result: Result<Value, ConferenceError> = await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                defer { waiting.withLock { $0 -= 1 } }
-                do throws(ConferenceError) {
-                    continuation.resume(returning: .success(try job()))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
+        let result: Result<Value, ConferenceError>
+        do throws(DiskLane.Refusal) {
+            result = try await lane.run {
+                do throws(ConferenceError) { return .success(try job()) } catch { return .failure(error) }
+            }
+        } catch {
+            switch error {
+            case .full: throw .atCapacity("Too many avatars are being handled: try again.", retryAfter: .seconds(2))
+            case .late:
+                throw .atCapacity("The disk of the avatars does not answer: try again later.", retryAfter: .seconds(30))
             }
         }
         return try result.get()

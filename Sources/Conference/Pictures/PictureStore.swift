@@ -1,10 +1,9 @@
 import Basics
-import Dispatch
 import Logging
 import Threads
 
-/// Stores the pictures of all chats. The disk's work happens on a queue of its own, in order, so that a disk that hangs
-/// blocks nothing else; the pictures that wait for it are bounded in bytes.
+/// Stores the pictures of all chats. The disk's work happens on a lane of its own, so that a disk that hangs blocks
+/// nothing else; the pictures that wait for it are bounded in bytes.
 final class PictureStore: Sendable {
     /// The most bytes of pictures that wait for the disk.
     static let maxWaitingBytes = 64 << 20
@@ -15,11 +14,15 @@ final class PictureStore: Sendable {
 
     private let configuration: ConferenceConfiguration.Pictures
     private let logger: Logger
-    private let queue = DispatchQueue(label: "pictures", qos: .utility)
-    /// Touched on the queue only; the lock is never contended.
+    /// The most jobs that wait for the disk.
+    private static let maxJobs = 4096
+    let lane: DiskLane
+    /// Touched on the lane only; the lock is never contended.
     private let folder: Guarded<PictureFolder>
     private let waitingBytes = Guarded(0)
     private let reads = Guarded(0)
+    /// What was sent, and the folder does not know yet.
+    private let kept = Guarded<Set<String>>([])
     private let counts = Guarded(Counts())
 
     private struct Counts {
@@ -32,15 +35,17 @@ final class PictureStore: Sendable {
         var isFailing = false
     }
 
-    init(_ configuration: ConferenceConfiguration.Pictures, logger: Logger) {
+    /// - Parameter limit: how long a request waits for the disk.
+    init(_ configuration: ConferenceConfiguration.Pictures, logger: Logger, limit: Duration = .seconds(5)) {
         self.configuration = configuration
+        lane = DiskLane("pictures", most: Self.maxJobs, limit: limit)
         self.logger = logger
         folder = Guarded(PictureFolder(path: configuration.directory, quota: configuration.maxBytes))
     }
 
     /// Counts the pictures of former runs, in the background.
     func open() {
-        queue.async { [self] in
+        lane.submit { [self] in
             let bytes = folder.withLock { folder in
                 folder.readOnce(at: MonotonicClock.now())
                 return folder.bytes
@@ -98,33 +103,59 @@ final class PictureStore: Sendable {
         case personal
     }
 
-    /// Stores a picture; `done` is called on the store's queue.
+    /// Stores a picture; `done` is called once, on the lane or before this returns.
     func store(
         _ picture: [UInt8], _ place: Place, of owner: PictureOwner = PictureOwner(), _ life: Life = .withMeeting,
         done: @escaping @Sendable (Result<ChatPicture, ConferenceError>) -> Void
     ) {
-        queue.async { [self] in done(write(picture, place.format, owner, life)) }
+        let isQueued = lane.submit { [self] in done(write(picture, place.format, owner, life)) }
+        if !isQueued { done(.failure(refused(.full))) }
     }
 
     func store(
         _ picture: [UInt8], _ place: Place, of owner: PictureOwner = PictureOwner(), _ life: Life = .withMeeting
     ) async throws(ConferenceError) -> ChatPicture {
-        let result = await withCheckedContinuation { continuation in
-            store(picture, place, of: owner, life) { continuation.resume(returning: $0) }
+        let result: Result<ChatPicture, ConferenceError>
+        do throws(DiskLane.Refusal) {
+            result = try await lane.run { [self] in write(picture, place.format, owner, life) }
+        } catch {
+            throw refused(error)
         }
         return try result.get()
     }
 
+    private func refused(_ refusal: DiskLane.Refusal) -> ConferenceError {
+        switch refusal {
+        case .full:
+            counts.withLock { $0.refused[.waiting, default: 0] += 1 }
+            return .atCapacity("Too many pictures wait for the disk: try again.", retryAfter: .seconds(5))
+        case .late:
+            counts.withLock { $0.refused[.disk, default: 0] += 1 }
+            return .atCapacity("The disk of the pictures does not answer: try again later.", retryAfter: .seconds(30))
+        }
+    }
+
     /// A chat has sent a picture that was stored `untilSent`.
     func keep(_ id: String) {
-        queue.async { [self] in
-            folder.withLock { $0.keep(id, until: MonotonicClock.now() + PictureFolder.personalLife) }
+        guard ChatPicture.Format(id: id) != nil else { return }
+        kept.withLock { kept in if kept.count < Self.maxJobs { kept.insert(id) } }
+        lane.submit(replacing: "keep") { [self] in takeKept() }
+    }
+
+    /// Called on the lane.
+    private func takeKept() {
+        let kept = kept.withLock { kept in
+            defer { kept = [] }
+            return kept
         }
+        let end = MonotonicClock.now() + PictureFolder.personalLife
+        folder.withLock { folder in for id in kept { folder.keep(id, until: end) } }
     }
 
     /// Deletes, in the background, what has come to its end.
     func expire(at now: Instant, isOver: @escaping @Sendable (PictureOwner.Meeting) -> Bool) {
-        queue.async { [self] in
+        lane.submit(replacing: "expire") { [self] in
+            takeKept()
             let (gone, bytes) = folder.withLock { ($0.expire(at: now, isOver: isOver), $0.bytes) }
             counts.withLock { counts in
                 counts.ended += gone
@@ -133,7 +164,7 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// Called on the queue.
+    /// Called on the lane.
     private func write(
         _ picture: [UInt8], _ format: ChatPicture.Format, _ owner: PictureOwner, _ life: Life
     ) -> Result<ChatPicture, ConferenceError> {
@@ -191,8 +222,11 @@ final class PictureStore: Sendable {
             throw .atCapacity("Too many pictures are being read: try again.", retryAfter: .seconds(2))
         }
         defer { reads.withLock { $0 -= 1 } }
-        let bytes = await withCheckedContinuation { continuation in
-            queue.async { [self] in continuation.resume(returning: folder.withLock { $0.read(id) }) }
+        let bytes: [UInt8]?
+        do throws(DiskLane.Refusal) {
+            bytes = try await lane.run { [self] in folder.withLock { $0.read(id) } }
+        } catch {
+            throw refused(error)
         }
         guard let bytes else { throw .pictureNotFound }
         return bytes

@@ -1,11 +1,10 @@
 import Basics
-import Dispatch
 import Logging
 import Recording
 import RoomMedia
 import Threads
 
-/// The shared state of the server's recordings: the directory, the queue that waits for its disk, the reserve, and the
+/// The shared state of the server's recordings: the directory, the lane that waits for its disk, the reserve, and the
 /// counts of refusals and losses.
 final class RecordingControl: Sendable {
     enum Refusal: String, Sendable, CaseIterable { case rate, space, disk, tooMany = "too_many" }
@@ -23,10 +22,9 @@ final class RecordingControl: Sendable {
     private let logger: Logger
     private let log: RoomLog
     private let events: EventBus
-    /// A start is refused where the disk does not answer within this time.
-    private let answerTimeout: Duration
-    /// Runs all disk operations except the recorders' own, in order. A disk that hangs blocks only this queue.
-    private let queue = DispatchQueue(label: "recordings", qos: .utility)
+    /// Runs all disk operations except the recorders' own, in order. A start is refused where the disk does not answer
+    /// within the lane's limit.
+    let lane: DiskLane
     private let state: Guarded<State>
 
     private struct State {
@@ -48,6 +46,8 @@ final class RecordingControl: Sendable {
         var isStopped = false
     }
 
+    /// The most operations that wait for the disk, beside those of recordings that run or end.
+    private static let mostWaiting = 256
     /// The lowest priority: repairs use only idle processor time.
     private static let repairNiceness: Int32 = 19
 
@@ -57,7 +57,7 @@ final class RecordingControl: Sendable {
         events: EventBus, log: RoomLog
     ) {
         self.events = events
-        self.answerTimeout = answerTimeout
+        lane = DiskLane("recordings", most: Self.mostWaiting, limit: answerTimeout)
         directory = configuration.directory
         node = configuration.node
         self.disk = disk
@@ -91,7 +91,7 @@ final class RecordingControl: Sendable {
 
     /// Reads the directory and begins to repair recordings that a crash left open, both in the background.
     func open() {
-        queue.async { [self] in
+        lane.add { [self] in
             do throws(RecordingError) {
                 _ = try readyCatalogue()
             } catch {
@@ -104,7 +104,7 @@ final class RecordingControl: Sendable {
     /// nil until the directory has been read once.
     var catalogue: RecordingCatalogue? { state.withLock { $0.catalogue } }
 
-    /// The directory's catalogue, read now where earlier attempts failed. Called on the queue.
+    /// The directory's catalogue, read now where earlier attempts failed. Called on the lane.
     func readyCatalogue() throws(RecordingError) -> RecordingCatalogue {
         if let catalogue { return catalogue }
         let made = try RecordingCatalogue(directory: directory, disk: disk, delivers: deliveries.isOn, node: node)
@@ -117,8 +117,8 @@ final class RecordingControl: Sendable {
             logger.notice("\(repairs.waiting) recordings were left open by a crash and are repaired in the background")
         }
         DedicatedThread.start("repairs", niceness: Self.repairNiceness) { [self] in
-            // On the queue, since a thread has the nice value of the one that starts it.
-            let found = { [self] in queue.async { self.startDeliveries(of: made) } }
+            // On the lane, since a thread has the nice value of the one that starts it.
+            let found = { [self] in lane.add { self.startDeliveries(of: made) } }
             repairs.run(
                 reserve: reserve, while: { state.withLock { !$0.isStopped } }, onFound: found
             ) { entry, left in
@@ -132,14 +132,14 @@ final class RecordingControl: Sendable {
 
     private func startDeliveries(of catalogue: RecordingCatalogue) {
         state.withLock { $0.hasFoundOpen = true }
-        deliveries.start(catalogue) { [queue] body in queue.sync(execute: body) }
+        deliveries.start(catalogue) { [lane] body in lane.perform(body) }
     }
 
     /// Delivers a recording that a repair closed, also one that an earlier version, or a server without a hook, began.
     private func deliverRepaired(_ entry: RecordingEntry, in catalogue: RecordingCatalogue) {
         guard deliveries.isOn, entry.state == .finished || entry.state == .failed else { return }
         guard entry.delivery == nil else { return deliveries.add(entry) }
-        queue.async { [self] in
+        lane.add { [self] in
             if let entry = try? catalogue.setDelivery(RecordingDelivery(), of: entry.id) { deliveries.add(entry) }
         }
     }
@@ -148,12 +148,9 @@ final class RecordingControl: Sendable {
     func removeOld() {
         if state.withLock({ $0.hasFoundOpen }) { retention.look(self) }
     }
-    /// One step of the removal of a recording; nil: the disk does not answer in time.
-    func remove(_ id: String) async -> RetentionControl.Step? {
-        await onDisk { [self] in
-            retention.remove(id, self)
-        } late: { _ in
-        }
+    /// One step of the removal of a recording.
+    func remove(_ id: String) async throws(DiskLane.Refusal) -> RetentionControl.Step {
+        try await lane.run { [self] in retention.remove(id, self) }
     }
     var retentionSamples: [MetricSample] { retention.samples }
 
@@ -165,28 +162,6 @@ final class RecordingControl: Sendable {
         return (repairs?.waitingRecordings ?? []).union(alive)
     }
     var repairsWaiting: Int { state.withLock { $0.repairs }?.waiting ?? 0 }
-
-    /// Runs `body` on the disk's queue, without waiting for it.
-    func later(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
-
-    /// Runs `body` on the disk's queue.
-    func onDisk<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: body()) } }
-    }
-
-    /// The same with a time limit: returns nil after `answerTimeout`; a later result goes to `late`.
-    func onDisk<Value: Sendable>(
-        _ body: @escaping @Sendable () -> Value, late: @escaping @Sendable (Value) -> Void
-    ) async -> Value? {
-        await withCheckedContinuation { continuation in
-            let once = Once(continuation)
-            queue.async {
-                let value = body()
-                if !once.resume(value) { late(value) }
-            }
-            DispatchQueue.global().asyncAfter(deadline: .now() + answerTimeout.inSeconds) { once.resume(nil) }
-        }
-    }
 
     // MARK: - Starts
 
@@ -257,7 +232,7 @@ final class RecordingControl: Sendable {
             return !state.isCheckingSpace
         }
         guard mustCheck else { return }
-        queue.async { [self] in
+        lane.add { [self] in
             do throws(RecordingError) { try reserve.checkRunning() } catch { isLow(error) }
             state.withLock { $0.isCheckingSpace = false }
         }

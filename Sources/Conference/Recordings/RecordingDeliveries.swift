@@ -56,7 +56,7 @@ final class RecordingDeliveries: Sendable {
     /// Takes up the deliveries of a directory, and starts the thread. Recordings that are still to be repaired come by
     /// `add`.
     ///
-    /// - Parameter onDisk: runs its body on the disk's queue, and waits; this call is on that queue itself.
+    /// - Parameter onDisk: runs its body on the disk's lane, and waits; this call is on that lane itself.
     func start(_ catalogue: RecordingCatalogue, onDisk: @escaping @Sendable (() -> Void) -> Void) {
         guard isOn else { return }
         let open = catalogue.list().reversed().filter { $0.delivery?.isOpen ?? false }

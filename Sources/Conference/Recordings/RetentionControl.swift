@@ -2,9 +2,10 @@ import Basics
 import FoundationEssentials
 import Logging
 import Recording
+import Threads
 
 /// Removes old recordings by `recording.keep` and `recording.maxBytes`, and others on request, in small steps on the
-/// disk's queue, so that the start of a recording in between does not wait.
+/// disk's lane, so that the start of a recording in between does not wait.
 final class RetentionControl: Sendable {
     private let logger: Logger
     private let events: EventBus
@@ -42,7 +43,7 @@ final class RetentionControl: Sendable {
             return !state.isWorking && state.retention.isOn
         }
         guard begins else { return }
-        control.later { [self] in choose(control) }
+        control.lane.add { [self] in choose(control) }
     }
 
     private func choose(_ control: RecordingControl) {
@@ -62,8 +63,8 @@ final class RetentionControl: Sendable {
                 "\(choice.undelivered) recordings would be removed by recording.keep or recording.maxBytes, but stay since they are not delivered"
             )
         }
-        if !choice.removed.isEmpty { return control.later { [self] in remove(control, catalogue) } }
-        if choice.isPartial { return control.later { [self] in choose(control) } }
+        if !choice.removed.isEmpty { return control.lane.add { [self] in remove(control, catalogue) } }
+        if choice.isPartial { return control.lane.add { [self] in choose(control) } }
         state.withLock { $0.isWorking = false }
     }
 
@@ -76,7 +77,7 @@ final class RetentionControl: Sendable {
         if let entry, !(entry.delivery?.isOpen ?? false && state.withLock { $0.retention.needsDelivery }) {
             do throws(RecordingError) {
                 guard try catalogue.delete(entry, atMost: Self.filesOfStep) else {
-                    return control.later { [self] in remove(control, catalogue) }
+                    return control.lane.add { [self] in remove(control, catalogue) }
                 }
                 removed(entry, next.reason)
             } catch {
@@ -84,7 +85,7 @@ final class RetentionControl: Sendable {
             }
         }
         state.withLock { _ = $0.chosen.removeFirst() }
-        control.later { [self] in remove(control, catalogue) }
+        control.lane.add { [self] in remove(control, catalogue) }
     }
 
     /// What came of one step of a removal.
@@ -100,7 +101,7 @@ final class RetentionControl: Sendable {
     }
 
     /// Removes a complete recording, or as many of its files as one step may: also one that is not delivered. On the
-    /// disk's queue.
+    /// disk's lane.
     func remove(_ id: String, _ control: RecordingControl) -> Step {
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { return .unknown }
         guard !control.busy.contains(id), entry.delivery?.state != .running else { return .busy }

@@ -143,7 +143,7 @@ final class RoomRecording: Sendable {
     }
 
     private func save() {
-        control.later { [self] in
+        control.lane.submit(replacing: "note \(id)") { [self] in
             let info = info
             try? catalogue.note(id) { entry in
                 entry.parts = info.files
@@ -290,7 +290,7 @@ final class RoomRecording: Sendable {
         }
         // A full disk that refuses the sidecar does not make the recording a failed one.
         let info = info
-        await control.onDisk { [self] in
+        await control.lane.perform { [self] in
             _ = try? catalogue.finish(id, result, by: info.endedBy, at: info.endedAt)
         }
         control.remove(self)

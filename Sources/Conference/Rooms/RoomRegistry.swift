@@ -1,8 +1,8 @@
 import Basics
 import Threads
 
-/// The rooms and seats of the server, and their limits. Its lock is held for a look-up or a count, not for a room's
-/// change.
+/// The rooms and seats of the server, and their limits. Its lock is held for a look-up or a count, and while the values
+/// of a new room are made, which nobody may find before its start is told; not for a room's change, and for no disk.
 final class RoomRegistry: Sendable {
     /// The time in which a peer must connect after its offer: ICE and DTLS take less than 5 s on the worst link that
     /// still carries a call, and trickled relay candidates some more.

@@ -23,7 +23,7 @@ final class RoomService: Sendable {
     /// Whether a call of two gets the common picture, since the server is busy.
     private let isSparing = Atomic<Bool>(false)
     /// nil: nothing outlives the server.
-    private let file: RoomsFile?
+    let file: RoomsFile?
 
     init(
         _ configuration: ConferenceConfiguration, media: MediaThreads, layouts: LayoutLibrary, control: ControlThread,
@@ -187,11 +187,11 @@ final class RoomService: Sendable {
         if let file, file.isDue(at: now) { file.write(entries(at: now, date)) }
     }
 
-    /// Writes it at the end, with the rooms as they are.
-    func closeFile() {
+    /// Writes it at the end, with the rooms as they are. A disk that does not answer keeps nobody from ending.
+    func closeFile() async {
         guard let file else { return }
         file.write(entries(at: MonotonicClock.now(), Date()))
-        file.flush()
+        await file.flush()
     }
 
     private func entries(at now: Instant, _ date: Date) -> [RoomsFile.Entry] {

@@ -1,5 +1,4 @@
 import Basics
-import Dispatch
 import FoundationEssentials
 import Glibc
 import Logging
@@ -8,7 +7,7 @@ import Threads
 /// The file with what outlives the rooms of a server without a cluster: a server that is killed knows the hosts of its
 /// rooms when it is started again. It has digests of keys, and no key.
 ///
-/// A change is on the disk within half a second: written on a queue of its own into a new file, which then takes the
+/// A change is on the disk within half a second: written on a lane of its own into a new file, which then takes the
 /// place of the old one.
 final class RoomsFile: Sendable {
     /// How often the file is written at most.
@@ -46,12 +45,15 @@ final class RoomsFile: Sendable {
     }
 
     private let path: String
-    private let queue = DispatchQueue(label: "rooms file", qos: .utility)
+    /// What waits is one writing at most.
+    let lane: DiskLane
     private let state = Guarded(State())
     private let logger: Logger
 
-    init(_ path: String, logger: Logger) {
+    /// - Parameter limit: how long the server's end waits for the disk.
+    init(_ path: String, logger: Logger, limit: Duration = .seconds(5)) {
         self.path = path
+        lane = DiskLane("rooms file", most: 4, limit: limit)
         self.logger = logger
     }
 
@@ -81,7 +83,7 @@ final class RoomsFile: Sendable {
     }
 
     func write(_ entries: [Entry]) {
-        queue.async { [self] in
+        lane.submit(replacing: "write") { [self] in
             let fault = store(entries)
             let isNew = state.withLock { state in
                 defer { (state.isWriting, state.hasFailed) = (false, fault != nil) }
@@ -95,8 +97,15 @@ final class RoomsFile: Sendable {
         }
     }
 
-    /// Waits until what was passed to `write` is on the disk.
-    func flush() { queue.sync {} }
+    /// Waits until what was passed to `write` is on the disk, or until the disk has not answered for too long.
+    func flush() async {
+        do throws(DiskLane.Refusal) {
+            try await lane.run {}
+        } catch {
+            logger.warning(
+                "the hosts of rooms may have to be named anew: the disk does not answer", metadata: ["file": "\(path)"])
+        }
+    }
 
     /// Returns why it could not be done.
     private func store(_ entries: [Entry]) -> String? {

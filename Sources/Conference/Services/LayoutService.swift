@@ -1,17 +1,29 @@
 import Basics
 import Logging
 import Mixing
+import Threads
 
 /// The layouts of the server: the built-in ones, the files of a directory, and those added at run time.
+///
+/// Whatever reads or writes the directory happens on a lane of its own, and the rooms follow from there. A layout in use
+/// is looked up without it.
 final class LayoutService: Sendable {
+    let lane: DiskLane
     private let library: LayoutLibrary
+    /// What the nodes share, and the library does not know yet: the newest of each name; nil: it is removed.
+    private let shared = Guarded<[String: [UInt8]?]>([:])
     private let rooms: RoomService
     /// The default layouts of rooms, which cannot be deleted.
     private let standard: [String?]
     private let logger: Logger
 
-    init(_ library: LayoutLibrary, rooms: RoomService, settings: RoomSettings, logger: Logger) {
+    /// - Parameter limit: how long a request waits for the disk.
+    init(
+        _ library: LayoutLibrary, rooms: RoomService, settings: RoomSettings, logger: Logger,
+        limit: Duration = .seconds(5)
+    ) {
         self.library = library
+        lane = DiskLane("layouts", most: 64, limit: limit)
         self.rooms = rooms
         standard = [settings.layout, settings.onPresent.layout]
         self.logger = logger
@@ -45,40 +57,59 @@ final class LayoutService: Sendable {
     }
 
     /// Adds or replaces a layout, after the same checks as a file's. Rooms that use it change at once.
-    func put(_ name: String, json: [UInt8]) throws(ConferenceError) {
+    func put(_ name: String, json: [UInt8]) async throws(ConferenceError) {
         guard LayoutDocument.isName(name) else { throw .badRequest("A layout's name has \(LayoutDocument.nameRule).") }
-        do {
+        try await onDisk { [library, rooms] () throws(LayoutLibrary.StoreError) in
             _ = try library.put(name: name, json: json)
-        } catch {
-            throw Self.translate(error)
+            rooms.relayout(LayoutLibrary.withAliases([name]))
         }
-        rooms.relayout(LayoutLibrary.withAliases([name]))
     }
 
     /// Checks what would be a layout of this name.
-    func check(_ name: String, json: [UInt8]) throws(ConferenceError) {
-        do {
-            try library.check(name: name, json: json)
-        } catch {
-            throw Self.translate(error)
-        }
+    func check(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+        try await onDisk { [library] () throws(LayoutLibrary.StoreError) in try library.check(name: name, json: json) }
     }
 
-    /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share. Rooms that use it change at once.
-    func share(_ name: String, json: [UInt8]?) { follow(library.share(name: name, json: json)) }
+    /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share, and lets the rooms that use it change.
+    /// Does not wait for that.
+    func share(_ name: String, json: [UInt8]?) {
+        shared.withLock { $0[name] = .some(json) }
+        // Where the lane is full, the next poll takes it over.
+        lane.submit(replacing: "share") { [self] in takeShared() }
+    }
+
+    /// Returns when what was shared is in use, or when the disk has not answered for too long.
+    func settle() async { _ = try? await lane.run { [self] in takeShared() } }
+
+    /// Called on the lane.
+    private func takeShared() {
+        let shared = shared.withLock { shared in
+            defer { shared = [:] }
+            return shared
+        }
+        for (name, json) in shared { follow(library.share(name: name, json: json)) }
+    }
 
     /// - Throws: for a default of rooms, and where a room uses it.
     func checkUnused(_ name: String) throws(ConferenceError) {
         if standard.contains(name) || rooms.usesLayout(name) { throw .layoutInUse(name) }
     }
 
-    func delete(_ name: String) throws(ConferenceError) {
+    func delete(_ name: String) async throws(ConferenceError) {
         try checkUnused(name)
-        do {
-            try library.delete(name: name)
+        try await onDisk { [library] () throws(LayoutLibrary.StoreError) in try library.delete(name: name) }
+    }
+
+    private func onDisk(
+        _ job: @escaping @Sendable () throws(LayoutLibrary.StoreError) -> Void
+    ) async throws(ConferenceError) {
+        let result: Result<Void, LayoutLibrary.StoreError>
+        do throws(DiskLane.Refusal) {
+            result = try await lane.run { Result { () throws(LayoutLibrary.StoreError) in try job() } }
         } catch {
-            throw Self.translate(error)
+            throw .atCapacity("The disk of the layouts does not answer: try again later.", retryAfter: .seconds(30))
         }
+        do throws(LayoutLibrary.StoreError) { try result.get() } catch { throw Self.translate(error) }
     }
 
     private static func translate(_ error: LayoutLibrary.StoreError) -> ConferenceError {
@@ -90,8 +121,14 @@ final class LayoutService: Sendable {
         }
     }
 
-    /// Takes over changed files. Rooms follow at once; a faulty file is logged once and its last good state stays.
-    func poll() { follow(library.poll()) }
+    /// Looks for changed files, in the background. Rooms follow at once; a faulty file is logged once and its last good
+    /// state stays.
+    func poll() {
+        lane.submit(replacing: "poll") { [self] in
+            takeShared()
+            follow(library.poll())
+        }
+    }
 
     private func follow(_ change: LayoutLibrary.Change) {
         for fault in change.faults { logger.warning("\(fault)") }

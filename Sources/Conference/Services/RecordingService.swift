@@ -16,7 +16,7 @@ final class RecordingService: Sendable {
     static let longestTitle = 200
 
     let control: RecordingControl
-    private let thumbnails = ThumbnailQueue()
+    let thumbnails = ThumbnailQueue()
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
     private let thread: ControlThread
@@ -127,16 +127,18 @@ final class RecordingService: Sendable {
         _ room: String, _ settings: RoomSettings, _ wish: RecordingRequest, of group: RecordedGroup?,
         by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RoomRecording {
-        let made = await control.onDisk { [self] in
-            Result { () throws(RecordingError) in
-                try makeRecordingNow(room, settings, wish, of: group, by: participant, continuing: series)
+        let made: Result<RoomRecording, RecordingError>
+        do throws(DiskLane.Refusal) {
+            made = try await control.lane.run { [self] in
+                Result { () throws(RecordingError) in
+                    try makeRecordingNow(room, settings, wish, of: group, by: participant, continuing: series)
+                }
+            } late: { late in
+                if case .success(let recording) = late { Task { _ = await recording.finish() } }
             }
-        } late: { late in
-            if case .success(let recording) = late { Task { _ = await recording.finish() } }
-        }
-        guard let made else {
+        } catch {
             control.refuse(.disk)
-            throw .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+            throw Self.diskFails
         }
         do throws(RecordingError) {
             return try made.get()
@@ -156,7 +158,7 @@ final class RecordingService: Sendable {
         }
     }
 
-    /// Called on the disk's queue.
+    /// Called on the disk's lane.
     private func makeRecordingNow(
         _ room: String, _ settings: RoomSettings, _ wish: RecordingRequest, of group: RecordedGroup?,
         by participant: String?, continuing series: RecordingSeries?
@@ -316,14 +318,16 @@ final class RecordingService: Sendable {
             throw .conflict("Recording “\(id)” is not complete yet: it is delivered when it is.")
         }
         if entry.delivery?.state == .running { return RecordingInfo(entry) }
-        let stored = await control.onDisk { () -> RecordingEntry? in
-            catalogue.files(of: entry).isEmpty
-                ? nil : (try? catalogue.setDelivery(RecordingDelivery(), of: id)) ?? entry
-        } late: { [control] stored in
-            if let stored { control.deliveries.add(stored) }
-        }
-        guard let stored else {
-            throw .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+        let stored: RecordingEntry?
+        do throws(DiskLane.Refusal) {
+            stored = try await control.lane.run { () -> RecordingEntry? in
+                catalogue.files(of: entry).isEmpty
+                    ? nil : (try? catalogue.setDelivery(RecordingDelivery(), of: id)) ?? entry
+            } late: { [control] stored in
+                if let stored { control.deliveries.add(stored) }
+            }
+        } catch {
+            throw Self.diskFails
         }
         guard let stored else { throw .conflict("The files of recording “\(id)” are not on this server any more.") }
         control.deliveries.add(stored)
@@ -333,7 +337,9 @@ final class RecordingService: Sendable {
     /// Removes a complete recording with all its files, its timeline and its entry, whether it was delivered or not.
     func remove(_ id: String) async throws(ConferenceError) {
         while true {
-            switch await control.remove(id) {
+            let step: RetentionControl.Step
+            do throws(DiskLane.Refusal) { step = try await control.remove(id) } catch { throw Self.diskFails }
+            switch step {
             case .done: return
             case .again: continue
             case .unknown: throw .recordingNotFound(id)
@@ -341,9 +347,6 @@ final class RecordingService: Sendable {
                 throw .conflict(
                     "Recording “\(id)” is being written or delivered: stop it first, or try again when that has ended.")
             case .failed(let error): throw .recordingFailed(error.publicDescription)
-            case nil:
-                throw .atCapacity(
-                    "The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
             }
         }
     }
@@ -360,14 +363,15 @@ final class RecordingService: Sendable {
             throw .conflict(
                 "Recording “\(id)” is being written: stop it first, or try again when its file is complete.")
         }
-        let stored = await control.onDisk {
-            Result { () throws(RecordingError) in
-                try catalogue.setTitle(title.flatMap { $0.isEmpty ? nil : $0 }, of: id)
+        let stored: Result<RecordingEntry?, RecordingError>
+        do throws(DiskLane.Refusal) {
+            stored = try await control.lane.run {
+                Result { () throws(RecordingError) in
+                    try catalogue.setTitle(title.flatMap { $0.isEmpty ? nil : $0 }, of: id)
+                }
             }
-        } late: { _ in
-        }
-        guard let stored else {
-            throw .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+        } catch {
+            throw Self.diskFails
         }
         do throws(RecordingError) {
             guard let entry = try stored.get() else { throw .unknown(id: id) }
@@ -383,13 +387,24 @@ final class RecordingService: Sendable {
     func thumbnailPath(of id: String) async throws(ConferenceError) -> String {
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
         if entry.audioOnly == true || control.busy.contains(id) { throw .recordingNotFound(id) }
-        switch await thumbnails.make(of: entry, in: catalogue) {
-        case .success(let path): return path
-        case .failure(let error):
+        let made: Result<String, RecordingError>
+        do throws(DiskLane.Refusal) {
+            made = try await thumbnails.make(of: entry, in: catalogue)
+        } catch .full {
+            throw .atCapacity("Too many thumbnails are being made: try again later.", retryAfter: .seconds(2))
+        } catch {
+            throw Self.diskFails
+        }
+        do throws(RecordingError) {
+            return try made.get()
+        } catch {
             logger.info("no thumbnail: \(error)", metadata: ["recording": "\(id)"])
             throw .recordingNotFound(id)
-        case nil: throw .atCapacity("Too many thumbnails are being made: try again later.", retryAfter: .seconds(2))
         }
+    }
+
+    private static var diskFails: ConferenceError {
+        .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
     }
 
     // MARK: - Lists

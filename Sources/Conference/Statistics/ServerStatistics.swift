@@ -6,7 +6,7 @@ import Threads
 final class ServerStatistics: Sendable {
     enum PeriodicTask: Hashable, Sendable {
         case layouts, overload, encodeLog, snapshots, recordings, streams, lossLog, text, waiting, retention, capacity
-        case pictures
+        case pictures, disks
     }
 
     private struct State {

@@ -23,14 +23,14 @@ package struct LayoutChanges: Sendable {
     }
 
     package func put(_ name: String, _ json: [UInt8]) async throws {
-        guard let directory else { return try conference.putLayout(name, json: json) }
-        try conference.checkLayout(name, json: json)
+        guard let directory else { return try await conference.putLayout(name, json: json) }
+        try await conference.checkLayout(name, json: json)
         let isStored = try await stored { () async throws(ClusterError) in try await directory.putLayout(name, json) }
         if !isStored { throw APIError(.conflict, "the cluster has as many layouts as it keeps: remove one first") }
     }
 
     package func delete(_ name: String, _ asked: RouteRequest) async throws {
-        guard let directory else { return try conference.deleteLayout(name) }
+        guard let directory else { return try await conference.deleteLayout(name) }
         try conference.checkUnusedLayout(name)
         try await checkOthers(name, asked)
         if try await stored({ () async throws(ClusterError) in try await directory.deleteLayout(name) }) { return }

@@ -124,7 +124,7 @@ package final class LayoutLibrary: Sendable {
     /// The names of the built-in layouts, the most common first.
     package static let builtInNames = BuiltInLayouts.files.map(\.name)
 
-    /// PreviousOwner shipped layouts that differed from another one by a side only, and the one that takes their place. Their
+    /// Former shipped layouts that differed from another one by a side only, and the one that takes their place. Their
     /// names are valid and not listed.
     static let aliases = ["sidebar": "speaker", "filmstrip": "speaker"]
 

@@ -22,6 +22,7 @@ final class FakeHost: ClusterHost {
         }
     }
     func nodeIsGone(_ node: NodeRecord) { state.withLock { $0.gone.append(node.id) } }
+    func settleLayouts() async {}
     func useLayout(_ name: String, _ json: [UInt8]?) { state.withLock { $0.layouts[name] = json } }
     var layouts: [String: [UInt8]] { state.withLock { $0.layouts } }
     func open(_ room: String) { state.withLock { _ = $0.rooms.insert(room) } }

@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
+import Threads
 
 @testable import Conference
 
@@ -85,16 +86,19 @@ import Testing
         #expect(gone == .pictureNotFound)
     }
 
-    @Test("Jobs that wait are bounded: beyond that a request is refused") func bounded() async throws {
+    @Test("Jobs that wait for the disk are bounded: beyond that a request is refused, and pictures are decoded all the same")
+    func bounded() async throws {
         let directory = ScratchDirectory(isMade: false)
         defer { withExtendedLifetime(directory) {} }
         let store = AvatarStore(directory: directory.path, logger: Logger(label: "test"))
         let file = try Self.png(16, 16)
         try await store.store(file, as: "a")
         let gate = DispatchSemaphore(value: 0)
-        for _ in 0..<AvatarStore.maxWaiting { store.find("a") { _ in gate.wait() } }
-        let refusal = await kind { () async throws(ConferenceError) -> Void in _ = try await store.decode(file) }
-        for _ in 0..<AvatarStore.maxWaiting { gate.signal() }
+        store.files.submit { gate.wait() }
+        while store.files.submit({}) {}
+        let refusal = await kind { () async throws(ConferenceError) -> Void in _ = try await store.file("a") }
+        _ = try await store.decode(file)
+        gate.signal()
         guard case .atCapacity = refusal else {
             Issue.record("\(String(describing: refusal))")
             return

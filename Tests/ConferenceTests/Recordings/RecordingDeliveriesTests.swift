@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
+import Threads
 
 @testable import Conference
 @testable import Recording
@@ -22,7 +23,7 @@ struct RecordingDeliveriesTests {
         let (logger, events) = (Logger(label: "test"), EventBus())
         let control = RecordingControl(
             settings, disk: .system, answerTimeout: .seconds(5), logger: logger, events: events, log: RoomLog(logger))
-        let catalogue = await control.onDisk { try? control.readyCatalogue() }
+        let catalogue = await control.lane.perform { try? control.readyCatalogue() }
         try await body(control, #require(catalogue), events)
         await control.deliveries.drain()
     }
@@ -150,7 +151,7 @@ struct RecordingDeliveriesTests {
     /// Removes a recording as `DELETE` does; returns the last step.
     private func remove(_ id: String, _ control: RecordingControl) async -> (steps: Int, last: RetentionControl.Step?) {
         for steps in 1... {
-            let step = await control.remove(id)
+            let step = try? await control.remove(id)
             if case .again = step { continue }
             return (steps, step)
         }

@@ -8,23 +8,11 @@ import Testing
 
 @Suite("RoomLog")
 struct RoomLogTests {
-    /// Keeps the log's lines.
-    private struct Capture: LogHandler {
-        let lines = Guarded<[(text: String, metadata: Logger.Metadata)]>([])
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-        func log(event: LogEvent) { lines.withLock { $0.append((event.message.description, event.metadata ?? [:])) } }
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-    }
-
     @Test("lines about joins, leaves, failures, recordings and refusals have room and participant")
     func lines() async throws {
-        let capture = Capture()
+        let capture = CapturedLog()
         let scratch = ScratchDirectory(isMade: false)
-        let conference = try Conference(.onLoopback(scratch), logger: Logger(label: "test") { _ in capture })
+        let conference = try Conference(.onLoopback(scratch), logger: capture.logger)
         try conference.start()
         let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann", role: .presenter)) { _ in }
         let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
@@ -38,7 +26,7 @@ struct RoomLogTests {
         try conference.endRoom("r")
         await conference.drain(within: .seconds(2))
 
-        let lines = capture.lines.withLock { $0 }
+        let lines = capture.lines
         func find(_ text: String, _ expected: [String: String]) -> Bool {
             lines.contains { line in
                 line.text.hasPrefix(text) && expected.allSatisfy { line.metadata[$0.key]?.description == $0.value }

@@ -272,13 +272,15 @@ final class FakeConference: ConferenceService {
     func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError) { note("store avatar \(name)") }
     func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8] { [1] }
     func deleteStoredAvatar(_ name: String) async throws(ConferenceError) { note("delete avatar \(name)") }
-    func putLayout(_ name: String, json: [UInt8]) throws(ConferenceError) {
+    func putLayout(_ name: String, json: [UInt8]) async throws(ConferenceError) {
         if json.first != UInt8(ascii: "{") { throw .badLayout(["grid.json:1:1: no object; write one"]) }
     }
-    func deleteLayout(_ name: String) throws(ConferenceError) {
+    func deleteLayout(_ name: String) async throws(ConferenceError) {
         guard name == "grid" else { throw .unknownLayout(name) }
     }
-    func checkLayout(_ name: String, json: [UInt8]) throws(ConferenceError) { try putLayout(name, json: json) }
+    func checkLayout(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+        try await putLayout(name, json: json)
+    }
     func checkUnusedLayout(_ name: String) throws(ConferenceError) {
         if name == "used" { throw .layoutInUse(name) }
     }

@@ -318,11 +318,13 @@ struct ClusterBridgeTests {
                 Array(
                     #"{"name": "mine", "description": "\#(text)", "rules": [{"regions": [{"kind": "grid"}]}]}"#.utf8)
             }
-            try node.conference.checkLayout("mine", json: json("first"))
+            try await node.conference.checkLayout("mine", json: json("first"))
             #expect(description() == nil)
             node.bridge.useLayout("mine", json("first"))
+            await node.bridge.settleLayouts()
             #expect(description() == "first")
             node.bridge.useLayout("mine", Array("{".utf8))
+            await node.bridge.settleLayouts()
             #expect(description() == "first", "the last valid one")
             #expect(!node.bridge.usesLayout("mine"))
             let ann = try node.join("r", "Ann")
@@ -334,6 +336,7 @@ struct ClusterBridgeTests {
             #expect(!node.bridge.usesLayout("stage"))
             ann.leave()
             node.bridge.useLayout("mine", nil)
+            await node.bridge.settleLayouts()
             #expect(description() == nil)
         }
     }
