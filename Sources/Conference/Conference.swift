@@ -217,6 +217,8 @@ package final class Conference: Sendable {
         registry.rooms.compactMap { $0.read(\.info) }.sorted { $0.createdAt < $1.createdAt }
     }
     package func room(_ id: String) -> RoomInfo? { registry[id]?.read(\.info) }
+    /// Nothing but the settings: for what asks often.
+    package func settings(of room: String) -> RoomSettings? { registry[room]?.read(\.room.settings) }
 
     /// Creates the room, or changes it where it exists. Returns the room and whether it is new.
     @discardableResult

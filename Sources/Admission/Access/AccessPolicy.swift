@@ -103,7 +103,7 @@ package struct AccessPolicy: RequestGuard {
     }
 
     private func isPrivate(_ asked: RouteRequest) -> Bool {
-        asked.parameters["room"].flatMap { conference.room($0) }?.settings.isPrivate ?? false
+        asked.parameters["room"].flatMap { conference.settings(of: $0) }?.isPrivate ?? false
     }
 
     /// - Parameter id: the participant who asks; nil: anyone in the room.

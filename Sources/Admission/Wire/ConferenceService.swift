@@ -15,6 +15,8 @@ package protocol ConferenceState: Sendable {
 package protocol ConferenceRooms: Sendable {
     func rooms() -> [RoomInfo]
     func room(_ id: String) -> RoomInfo?
+    /// Nothing but the settings: for what asks often.
+    func settings(of room: String) -> RoomSettings?
     func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
     func endRoom(_ id: String) throws(ConferenceError)
     func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]

@@ -22,15 +22,10 @@ struct RoomFeed: Sendable {
     mutating func leaves(_ id: String, _ reason: LeaveReason) { leaving[id] = reason }
 
     /// The events of a change.
-    ///
-    /// - Parameters:
-    ///   - isSameMembers: whether `old` and `new` have equal members, which the caller has found out already.
-    ///   - isSamePicture: `Room.hasSamePictures`, likewise.
-    mutating func changes(
-        from old: Room, to new: Room, isSameMembers: Bool, isSamePicture: Bool
-    ) -> [ServerEvent.Happening] {
+    mutating func changes(_ change: RoomChange) -> [ServerEvent.Happening] {
+        let (old, new) = (change.old, change.new)
         var happened: [ServerEvent.Happening] = []
-        if !isSameMembers {
+        if !change.isSameMembers {
             let present = Set(new.members.map(\.id))
             // Who leaves a moving room and has a ticket is on the way to where the room goes on.
             let left = old.members.filter { !present.contains($0.id) && (new.movingUntil == nil || !$0.isNative) }
@@ -46,7 +41,7 @@ struct RoomFeed: Sendable {
             let before = old.recordings.first { $0.id == recording.id }
             if let change = Self.recording(from: before, to: recording) { happened.append(change) }
         }
-        if !isSamePicture {
+        if !change.isSamePictures {
             let (before, now) = (old.pictures, new.pictures)
             for view in new.settings.viewNames.map({ ViewID($0) }) where before.shown(view) != now.shown(view) {
                 happened.append(.layoutChanged(now.shown(view)))

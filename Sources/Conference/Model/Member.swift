@@ -52,7 +52,6 @@ struct Member: Hashable, Sendable {
     /// It came with its room from another server, or was away.
     var isBack = false
 
-    var isSpeaking = false
     /// The named view that it asked for; nil: none.
     var viewName: String?
     /// Its own choice of layout and pins; nil: as the named view is.
@@ -138,11 +137,12 @@ struct Member: Hashable, Sendable {
         if screenPeer?.hasBegun == true { screenPeer = nil }
     }
 
+    /// Without what the room knows: the group, and who speaks.
     var info: ParticipantInfo {
         ParticipantInfo(
             id: id, name: name, role: effectiveRole, audio: speaksAloud, video: sendsVideo,
             hand: hand, handOrder: hand ? handOrder : nil,
-            speaking: isSpeaking, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
+            speaking: false, presenting: isPresenting, audioMuted: audioMuted, videoMuted: videoMuted,
             pinned: isPinned,
             volume: volume, unrecordedBy: unrecordedBy.sorted(), isInput: isInput, missing: missing)
     }

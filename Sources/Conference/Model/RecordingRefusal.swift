@@ -34,9 +34,4 @@ extension Room {
             throw .conflict(why)
         }
     }
-
-    /// Whether somebody is not recorded any more who was so in `old`.
-    func leavesOut(moreThan old: Room) -> Bool {
-        changedMembers(since: old).contains { $0.before.isRecorded && !$0.now.isRecorded }
-    }
 }

@@ -90,6 +90,7 @@ struct Room: Sendable {
     func info(_ member: Member) -> ParticipantInfo {
         var info = member.info
         info.group = place(of: member).number
+        info.speaking = isSpeaking(member)
         return info
     }
 
@@ -794,10 +795,9 @@ struct Room: Sendable {
             active: heard.active.flatMap { present.contains($0) ? $0 : nil },
             ranks: heard.ranks.filter(present.contains), speaking: heard.speaking.intersection(present),
             loudest: heard.loudest.filter(present.contains))
-        for index in members.indices where present.contains(members[index].id) {
-            members[index].isSpeaking = heard.speaking.contains(members[index].id)
-        }
     }
+
+    func isSpeaking(_ member: Member) -> Bool { speech[place(of: member)]?.speaking.contains(member.id) ?? false }
 
     private mutating func forgetSpeech(of id: String) {
         for (group, heard) in speech {
@@ -828,7 +828,6 @@ struct Room: Sendable {
     private mutating func moved(_ index: Int, _ limit: Int) {
         let id = members[index].id
         forgetSpeech(of: id)
-        members[index].isSpeaking = false
         // A hand was raised for those who saw it.
         members[index].hand = false
         let place = place(of: members[index])

@@ -77,6 +77,8 @@ final class RoomRecording: Sendable {
     var losses: RecordingLosses { recorder.losses }
 
     /// Notes in the timeline what changed in the room, with `old` nil what is so at the recording's start.
+    ///
+    /// - Parameter old: nil: the recording starts.
     func follow(_ room: Room, since old: Room?) {
         let events = TimelineNotes.events(room, since: old, in: view ?? .main(of: group))
         if content.tracks { follow(names: Dictionary(room.members.map { ($0.id, $0.name) }) { $1 }) }

@@ -30,8 +30,9 @@ enum TimelineNotes {
             if was?.presents ?? false != member.presents {
                 events.append(TimelineEvent(member.presents ? .presenting : .notPresenting, participant: member.id))
             }
-            if was?.speaks ?? false != member.speaks {
-                events.append(TimelineEvent(member.speaks ? .speaking : .silent, participant: member.id))
+            let (spoke, speaks) = (was.flatMap { old?.speaks($0) } ?? false, room.speaks(member))
+            if spoke != speaks {
+                events.append(TimelineEvent(speaks ? .speaking : .silent, participant: member.id))
             }
         }
         let layout = room.pictures.shown(view).name
@@ -46,7 +47,11 @@ enum TimelineNotes {
 }
 
 extension Member {
-    /// What a recording has of the member.
+    /// Whether a recording has the member's screen.
     fileprivate var presents: Bool { isPresenting && isRecorded }
-    fileprivate var speaks: Bool { isSpeaking && isRecorded }
+}
+
+extension Room {
+    /// Whether a recording has a member's voice now.
+    fileprivate func speaks(_ member: Member) -> Bool { isSpeaking(member) && member.isRecorded }
 }

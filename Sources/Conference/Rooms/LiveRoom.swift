@@ -31,14 +31,17 @@ final class LiveRoom: Sendable {
     func read<Result>(_ body: (RoomRecord) -> Result) -> Result? { slot.withLock { $0.isOver ? nil : body($0) } }
 
     /// Changes the room by `body`; the room stays as it was where `body` throws. Returns nil where the room has ended.
-    func change<Result>(_ body: (inout RoomRecord) throws(ConferenceError) -> Result) throws(ConferenceError) -> Result?
-    {
+    ///
+    /// - Parameter keepsState: whether `body` changes nothing of what another server would have to know of the room.
+    func change<Result>(
+        keepsState: Bool = false, _ body: (inout RoomRecord) throws(ConferenceError) -> Result
+    ) throws(ConferenceError) -> Result? {
         var hasStateChanged = false
         let result = try slot.withLock { slot throws(ConferenceError) -> Result? in
             if slot.isOver { return nil }
             var changed = slot
             let result = try body(&changed)
-            hasStateChanged = watch.isOn && changed.differsInState(from: slot)
+            hasStateChanged = !keepsState && watch.isOn && changed.differsInState(from: slot)
             slot = changed
             return result
         }

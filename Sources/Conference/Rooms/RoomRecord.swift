@@ -223,18 +223,13 @@ struct RoomRecord {
             scene.views[view]?.viewer =
                 view.viewer ?? (isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil)
         }
-        for (group, speech) in room.speech {
-            scene.speakers[group] = speech.active
-            for (rank, id) in speech.ranks.enumerated() { scene.speakerRanks[id] = rank }
-            for (rank, id) in speech.loudest.enumerated() { scene.loudnessRanks[id] = rank }
-        }
+        scene.speech = room.sceneSpeech
         scene.room = room.id
         scene.transition = room.settings.transition
         for member in room.members {
             var person = Scene.Person(
                 id: member.id, name: member.name, isShown: member.isShown, sendsVideo: member.sendsVideo,
                 sendsAudio: member.sendsAudio, isMuted: !member.isHeard, hand: member.hand,
-                isSpeaking: member.isSpeaking,
                 isPresenting: member.isPresenting && !member.sendsScreenBeside, isPinned: member.isPinned,
                 joinOrder: member.joinOrder,
                 gain: Float(member.volume), hearsAs: member.asParticipant ?? member.id)
@@ -258,7 +253,7 @@ struct RoomRecord {
         guard member.sendsScreenBeside, member.isShown else { return nil }
         var person = Scene.Person(
             id: PictureID.screen(of: member.id), name: member.name, isShown: true, sendsVideo: !member.videoMuted,
-            sendsAudio: false, isMuted: false, hand: false, isSpeaking: false, isPresenting: true, isPinned: false,
+            sendsAudio: false, isMuted: false, hand: false, isPresenting: true, isPinned: false,
             joinOrder: member.joinOrder, gain: 1, hearsAs: member.id)
         person.sender = member.id
         person.source = .screen
@@ -275,5 +270,19 @@ struct RoomRecord {
             .filter { $0.value.differs(from: limits[$0.key]) }
         limits.merge(changed) { $1 }
         return changed
+    }
+}
+
+extension Room {
+    /// Who speaks, for the media.
+    var sceneSpeech: Scene.Speech {
+        var all = Scene.Speech()
+        for (group, speech) in speech {
+            all.speakers[group] = speech.active
+            for (rank, id) in speech.ranks.enumerated() { all.ranks[id] = rank }
+            for (rank, id) in speech.loudest.enumerated() { all.loudnessRanks[id] = rank }
+            all.speaking.formUnion(speech.speaking)
+        }
+        return all
     }
 }

@@ -281,46 +281,43 @@ final class RoomService: Sendable {
     }
 
     /// Tells each member of `old` what has changed for it about breakout groups.
-    private func announceBreakout(_ slot: RoomRecord, since old: Room) {
-        if old.breakout == nil, slot.room.breakout == nil { return }
+    private func announceBreakout(_ slot: RoomRecord, _ change: RoomChange) {
+        if change.old.breakout == nil, change.new.breakout == nil { return }
         let now = MonotonicClock.now()
-        let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
-        let (before, info) = (old.breakoutInfo(at: now), slot.room.breakoutInfo(at: now))
-        for member in slot.room.members {
-            guard let was = known[member.id] else { continue }
-            let notice = slot.room.breakoutNotice(for: member, info)
-            if old.breakoutNotice(for: was, before) != notice { notify(slot, member.id, .breakout(notice)) }
+        let (before, info) = (change.old.breakoutInfo(at: now), change.new.breakoutInfo(at: now))
+        for member in change.new.members {
+            guard let was = change.before[member.id] else { continue }
+            let notice = change.new.breakoutNotice(for: member, info)
+            if change.old.breakoutNotice(for: was, before) != notice { notify(slot, member.id, .breakout(notice)) }
         }
     }
 
     /// Tells each member of `old` the recordings that show it, where these are others than before.
-    private func announceRecordings(_ slot: RoomRecord, since old: Room) {
-        if old.recordings == slot.room.recordings, old.breakout == slot.room.breakout { return }
-        announce(slot, since: old, to: { $0.place(of: $1) }, { $0.recordings(of: $1) }) {
+    private func announceRecordings(_ slot: RoomRecord, _ change: RoomChange) {
+        if change.isSameBreakout, change.old.recordings == change.new.recordings { return }
+        announce(slot, change, to: { $0.place(of: $1) }, { $0.recordings(of: $1) }) {
             .recording($0.shown, all: $0)
         }
     }
 
     /// Tells each member of `old` the dominant speaker of those whom it sees now, where that is another one.
-    private func announceSpeakers(_ slot: RoomRecord, since old: Room) {
-        let isSame = old.speech.compactMapValues(\.active) == slot.room.speech.compactMapValues(\.active)
-        if isSame, old.breakout == slot.room.breakout { return }
-        announce(slot, since: old, to: { $0.watched(by: $1) }, { $0.speaker(for: $1) }) { .speaker($0) }
+    private func announceSpeakers(_ slot: RoomRecord, _ change: RoomChange) {
+        if change.isSameSpeakers, change.isSameBreakout { return }
+        announce(slot, change, to: { $0.watched(by: $1) }, { $0.speaker(for: $1) }) { .speaker($0) }
     }
 
     /// Tells each member of `old` a value that is another one for it than before. Those of one `group` have the same
     /// value, and share an event.
     private func announce<Value: Equatable>(
-        _ slot: RoomRecord, since old: Room, to group: (Room, Member) -> GroupID, _ value: (Room, Member) -> Value,
-        _ event: (Value) -> ParticipantEvent
+        _ slot: RoomRecord, _ change: RoomChange, to group: (Room, Member) -> GroupID,
+        _ value: (Room, Member) -> Value, _ event: (Value) -> ParticipantEvent
     ) {
-        let known = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
         var events: [GroupID: SharedEvent] = [:]
-        for member in slot.room.members {
-            guard let was = known[member.id], let listener = slot.listeners[member.id] else { continue }
-            let now = value(slot.room, member)
-            if value(old, was) == now { continue }
-            let group = group(slot.room, member)
+        for member in change.new.members {
+            guard let was = change.before[member.id], let listener = slot.listeners[member.id] else { continue }
+            let now = value(change.new, member)
+            if value(change.old, was) == now { continue }
+            let group = group(change.new, member)
             let shared = events[group] ?? SharedEvent(event(now))
             events[group] = shared
             put(shared, in: listener.mailbox)
@@ -341,57 +338,37 @@ final class RoomService: Sendable {
     }
 
     /// Tells moderators who waits: those who have become one, and all where the list has changed.
-    private func announceWaiting(_ slot: RoomRecord, since old: Room) {
-        let people = slot.room.waiting.people
-        let isChanged = old.waiting.people != people
+    private func announceWaiting(_ slot: RoomRecord, _ change: RoomChange) {
+        let people = change.new.waiting.people
+        let isChanged = change.old.waiting.people != people
         if !isChanged, people.isEmpty { return }
-        for member in slot.room.members where member.permits(.admit) {
-            let isNew = old.member(member.id)?.permits(.admit) != true
+        for member in change.new.members where member.permits(.admit) {
+            let isNew = change.before[member.id]?.permits(.admit) != true
             if isChanged || isNew { notify(slot, member.id, .waiting(people)) }
         }
     }
 
     private func publish(_ slot: inout RoomRecord, since old: Room) {
         if old.kept != slot.room.kept { file?.changed() }
-        let isSameMembers = old.members == slot.room.members
-        let isSameBreakout = old.breakout == slot.room.breakout
-        if !isSameMembers || !isSameBreakout { announce(&slot) }
+        let change = RoomChange(from: old, to: slot.room)
+        if !change.isSameMembers || !change.isSameBreakout || !change.isSameSpeaking { announce(&slot) }
         if old.hasPeople != slot.room.hasPeople {
             let now = MonotonicClock.now()
             for recording in slot.running { recording.rest(!slot.room.hasPeople, at: now) }
         }
-        announceSpeakers(slot, since: old)
-        announceRecordings(slot, since: old)
-        let isSameRecordings = old.recordings.map(\.id) == slot.room.recordings.map(\.id)
-        let isSameInGroups = isSameMembers && isSameBreakout && isSameRecordings
-        if !isSameInGroups { announceBreakout(slot, since: old) }
+        announceSpeakers(slot, change)
+        announceRecordings(slot, change)
+        if !change.isSameInGroups { announceBreakout(slot, change) }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
-        let isSamePicture = slot.room.hasSamePictures(as: old)
-        let happenings = slot.feed.changes(
-            from: old, to: slot.room, isSameMembers: isSameMembers, isSamePicture: isSamePicture)
-        tell(happenings, of: slot.room, isPrivate: old.settings.isPrivate)
-        if !isSameInGroups {
+        tell(slot.feed.changes(change), of: slot.room, isPrivate: old.settings.isPrivate)
+        if !change.isSameInGroups {
             tell(slot.feed.breakout(from: old, to: slot.room, at: MonotonicClock.now()), of: slot.room)
         }
-        announceWaiting(slot, since: old)
-        for (was, member) in isSameMembers ? [] : slot.room.changedMembers(since: old) {
-            if was.role != member.role || member.hostKey != nil && was.hostKey != member.hostKey {
-                notify(slot, member.id, .role(member.role, hostKey: member.hostKey?.text))
-            }
-            if was.maySendMessages != member.maySendMessages {
-                media.peers.run(member.id) { [id = member.id, maySendMessages = member.maySendMessages] host, _ in
-                    host.setMaySendMessages(id, maySendMessages)
-                }
-            }
-            if was.claims != member.claims {
-                media.peers.run(member.id) { [id = member.id, claims = member.claims] host, _ in
-                    host.setClaims(id, claims)
-                }
-            }
-        }
-        if !isSamePicture { announceLayouts(slot, since: old) }
+        announceWaiting(slot, change)
+        for (was, member) in change.changedMembers { follow(was, member, in: slot) }
+        if !change.isSamePictures { announceLayouts(slot, change) }
         for recording in slot.running { recording.follow(slot.room, since: old) }
-        if !isSameMembers, slot.room.leavesOut(moreThan: old) { slot.forgetPreRoll() }
+        if change.leavesOutMore { slot.forgetPreRoll() }
         slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
         slot.updateHLS(hls)
         let scene = slot.scene(layout: layoutOrGrid)
@@ -399,33 +376,54 @@ final class RoomService: Sendable {
         slot.preRoll?.attach()
         slot.hls?.attach()
         slot.tiles = slot.tiles.filter { scene.views[$0.key] != nil }
-        let moved = isSamePicture ? [:] : movedViews(slot.room, since: old)
+        let moved = change.movedViews
         for (id, view) in moved {
             if let tiles = slot.tiles[view] { notify(slot, id, .tiles(tiles)) }
         }
-        if reshaped || !moved.isEmpty || !isSameBreakout {
+        if reshaped || !moved.isEmpty || !change.isSameBreakout {
             media.peers.everywhere { [id = slot.room.id] host, now in host.refresh(id, at: now) }
         }
         // Who was moved has no tile until the next tick, whose tiles say what each one has to send.
-        if isSameBreakout { updateLimits(&slot) }
+        if change.isSameBreakout { updateLimits(&slot) }
     }
 
-    /// The members of `old` that get another view now.
-    private func movedViews(_ room: Room, since old: Room) -> [String: ViewID] {
-        let before = old.views
-        return room.views.filter { id, view in before[id].map { $0 != view } ?? false }
+    /// Tells a member and its loop what is another for it now.
+    private func follow(_ was: Member, _ member: Member, in slot: RoomRecord) {
+        if was.role != member.role || member.hostKey != nil && was.hostKey != member.hostKey {
+            notify(slot, member.id, .role(member.role, hostKey: member.hostKey?.text))
+        }
+        if was.maySendMessages != member.maySendMessages {
+            media.peers.run(member.id) { [id = member.id, maySendMessages = member.maySendMessages] host, _ in
+                host.setMaySendMessages(id, maySendMessages)
+            }
+        }
+        if was.claims != member.claims {
+            media.peers.run(member.id) { [id = member.id, claims = member.claims] host, _ in
+                host.setClaims(id, claims)
+            }
+        }
+    }
+
+    /// The same for a change of who speaks, which comes several times a second and changes nothing else.
+    private func publishSpeech(_ slot: inout RoomRecord, since old: Room) {
+        if old.speech == slot.room.speech { return }
+        let change = RoomChange(from: old, to: slot.room, isOfSpeech: true)
+        if !change.isSameSpeaking { announce(&slot) }
+        announceSpeakers(slot, change)
+        tell(slot.feed.changes(change), of: slot.room)
+        for recording in slot.running { recording.follow(slot.room, since: old) }
+        slot.engine.apply(slot.room.sceneSpeech)
     }
 
     /// Tells each member of `old` whose picture has another layout now, or is of another view.
-    private func announceLayouts(_ slot: RoomRecord, since old: Room) {
-        let (before, now) = (old.pictures, slot.room.pictures)
-        let earlier = Dictionary(old.members.map { ($0.id, before.shown(before.view(of: $0))) }) { first, _ in first }
-        let chooser = slot.room.layoutChooser(since: old)
+    private func announceLayouts(_ slot: RoomRecord, _ change: RoomChange) {
+        let (before, now) = (change.old.pictures, change.new.pictures)
+        let chooser = change.new.layoutChooser(since: change.old)
         var events: [ViewID: SharedEvent] = [:]
-        for member in slot.room.members {
+        for member in change.new.members {
             let view = now.view(of: member)
             let shown = now.shown(view)
-            guard let was = earlier[member.id], was != shown, let listener = slot.listeners[member.id] else { continue }
+            guard let was = change.before[member.id], before.shown(before.view(of: was)) != shown, let listener = slot.listeners[member.id] else { continue }
             let event = events[view] ?? SharedEvent(.layout(shown, by: shown.scope == .room ? chooser : nil))
             events[view] = event
             put(event, in: listener.mailbox)
@@ -443,7 +441,7 @@ final class RoomService: Sendable {
     }
 
     private func announceDeferred(_ id: String) {
-        _ = try? registry[id]?.change { slot throws(ConferenceError) in
+        _ = try? registry[id]?.change(keepsState: true) { slot throws(ConferenceError) in
             let room = slot.room
             if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) {
                 announce(update, &slot)
@@ -544,7 +542,7 @@ final class RoomService: Sendable {
     // MARK: - Events of media (on the control thread)
 
     private func tilesChanged(_ room: String, _ view: ViewID, _ tiles: TilesInfo) {
-        _ = try? registry[room]?.change { slot throws(ConferenceError) in
+        _ = try? registry[room]?.change(keepsState: true) { slot throws(ConferenceError) in
             // A view that has just ended may still report.
             guard slot.tiles[view] != tiles, view == .main || slot.usedViews.contains(view) else { return }
             slot.tiles[view] = tiles
@@ -567,6 +565,10 @@ final class RoomService: Sendable {
     }
 
     private func speakersChanged(_ room: String, _ group: GroupID, _ speakers: Speakers) {
-        _ = try? change(room) { slot throws(ConferenceError) in slot.room.speakers(speakers, in: group) }
+        _ = try? registry[room]?.change(keepsState: true) { slot throws(ConferenceError) in
+            let old = slot.room
+            slot.room.speakers(speakers, in: group)
+            publishSpeech(&slot, since: old)
+        }
     }
 }

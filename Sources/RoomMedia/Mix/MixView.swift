@@ -120,6 +120,7 @@ package final class MixView: Sendable {
                 trace.origins.append(origin)
             }
             var appearance = MixView.appearance(of: people[id], view, at: tick)
+            appearance.isSpeaking = scene.speech.speaking.contains(id)
             appearance.isLeftOut = self.id.isOutgoing && people[id]?.isRecorded == false
             return appearance
         }
@@ -182,7 +183,7 @@ package final class MixView: Sendable {
         var appearance = TileAppearance(
             name: person?.name ?? "", picture: state == .avatar ? nil : view?.picture,
             rotation: view?.rotation ?? .none,
-            pictureGeneration: view?.generation ?? 0, state: state, isSpeaking: person?.isSpeaking ?? false,
+            pictureGeneration: view?.generation ?? 0, state: state,
             isMuted: person?.isMuted ?? false, handRaised: person?.hand ?? false)
         appearance.isScreen = state != .avatar && person?.isPresenting ?? false
         appearance.avatar = person?.avatar

@@ -24,17 +24,18 @@ extension Scene {
             if person.source == .screen { return nil }
             var person = person
             (person.sendsVideo, person.sendsAudio) = (false, false)
-            (person.isPresenting, person.isSpeaking, person.isMuted) = (false, false, false)
+            (person.isPresenting, person.isMuted) = (false, false)
             return person
         }
-        scene.speakerRanks = speakerRanks.filter { !out.contains($0.key) }
-        scene.loudnessRanks = loudnessRanks.filter { !out.contains($0.key) }
-        for (group, speaker) in speakers where out.contains(speaker) {
-            let others = people.lazy.filter { $0.group == group && scene.speakerRanks[$0.id] != nil }.map(\.id)
-            scene.speakers[group] = others.min {
-                scene.speakerRanks[$0, default: 0] < scene.speakerRanks[$1, default: 0]
-            }
+        var speech = speech
+        speech.ranks = speech.ranks.filter { !out.contains($0.key) }
+        speech.loudnessRanks = speech.loudnessRanks.filter { !out.contains($0.key) }
+        speech.speaking.subtract(out)
+        for (group, speaker) in speech.speakers where out.contains(speaker) {
+            let others = people.lazy.filter { $0.group == group && speech.ranks[$0.id] != nil }.map(\.id)
+            speech.speakers[group] = others.min { speech.ranks[$0, default: 0] < speech.ranks[$1, default: 0] }
         }
+        scene.speech = speech
         return scene
     }
 }

@@ -296,6 +296,17 @@ package final class RoomEngine: Sendable {
 
     // MARK: - The scene
 
+    /// Takes over who speaks; all else of the scene stays.
+    package func apply(_ speech: Scene.Speech) {
+        let moved = state.withLock { state -> [(ViewID, TilesInfo)] in
+            if state.isClosed { return [] }
+            state.scene.speech = speech
+            state.noteOutgoingScene()
+            return Self.arrange(&state)
+        }
+        for (view, tiles) in moved { tilesChanged(view, tiles) }
+    }
+
     /// Takes over a new scene. Returns whether the format of a view changed, a view ended, or the sharing of screens
     /// began or ended, so that every peer must choose its rendition again.
     @discardableResult

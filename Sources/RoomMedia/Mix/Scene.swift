@@ -18,7 +18,6 @@ package struct Scene: Sendable {
         package var sendsAudio: Bool
         package var isMuted: Bool
         package var hand: Bool
-        package var isSpeaking: Bool
         package var isPresenting: Bool
         package var isPinned: Bool
         package var joinOrder: Int
@@ -43,7 +42,7 @@ package struct Scene: Sendable {
 
         package init(
             id: String, name: String, isShown: Bool, sendsVideo: Bool, sendsAudio: Bool, isMuted: Bool, hand: Bool,
-            isSpeaking: Bool, isPresenting: Bool, isPinned: Bool, joinOrder: Int, gain: Float, hearsAs: String
+            isPresenting: Bool, isPinned: Bool, joinOrder: Int, gain: Float, hearsAs: String
         ) {
             self.id = id
             sender = id
@@ -53,7 +52,6 @@ package struct Scene: Sendable {
             self.sendsAudio = sendsAudio
             self.isMuted = isMuted
             self.hand = hand
-            self.isSpeaking = isSpeaking
             self.isPresenting = isPresenting
             self.isPinned = isPinned
             self.joinOrder = joinOrder
@@ -88,6 +86,19 @@ package struct Scene: Sendable {
         }
     }
 
+    /// Who speaks. It changes several times a second, and nothing else of a scene with it.
+    package struct Speech: Hashable, Sendable {
+        /// The dominant speaker of each group.
+        package var speakers: [GroupID: String] = [:]
+        /// Of each participant among those of its group: the latest speaker first, and the loudest first.
+        package var ranks: [String: Int] = [:]
+        package var loudnessRanks: [String: Int] = [:]
+        /// Everyone who speaks now.
+        package var speaking: Set<String> = []
+
+        package init() {}
+    }
+
     /// The format of the views that have none of their own.
     package var width: Int
     package var height: Int
@@ -97,11 +108,7 @@ package struct Scene: Sendable {
     package var views: [ViewID: View]
     /// The view that each participant gets; without an entry, `main`.
     package var viewOf: [String: ViewID] = [:]
-    /// The dominant speaker of each group.
-    package var speakers: [GroupID: String]
-    /// Of each participant among those of its group.
-    package var speakerRanks: [String: Int] = [:]
-    package var loudnessRanks: [String: Int] = [:]
+    package var speech = Speech()
     /// The room's name, as its picture shows it.
     package var room = ""
     /// How long tiles take to move to new places; zero: they are there at once.
@@ -109,16 +116,15 @@ package struct Scene: Sendable {
 
     package init(
         width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View],
-        speaker: String? = nil,
-        speakerRanks: [String: Int] = [:]
+        speaker: String? = nil, speakerRanks: [String: Int] = [:]
     ) {
         self.width = width
         self.height = height
         self.framesPerSecond = framesPerSecond
         self.people = people
         self.views = views
-        speakers = speaker.map { [.main: $0] } ?? [:]
-        self.speakerRanks = speakerRanks
+        speech.speakers = speaker.map { [.main: $0] } ?? [:]
+        speech.ranks = speakerRanks
     }
 
     func format(of view: ViewID) -> ViewFormat {
@@ -142,16 +148,16 @@ package struct Scene: Sendable {
     /// The participants that get a tile, as the layout's members.
     func layoutMembers(for view: ViewID, aspect: (String) -> Double) -> [LayoutMember] {
         let pins = views[view]?.pins
-        let speaker = speakers[view.group]
+        let speaker = speech.speakers[view.group]
         return people.filter { $0.isShown && $0.group == view.group }.map { person in
             var member = LayoutMember(
-                id: person.id, isSpeaker: person.id == speaker, speakerRank: speakerRanks[person.id],
+                id: person.id, isSpeaker: person.id == speaker, speakerRank: speech.ranks[person.id],
                 isPresenting: person.isPresenting, hasVideo: person.sendsVideo, aspectRatio: aspect(person.id),
                 joinOrder: person.joinOrder)
             member.name = person.name
             member.role = person.role
             member.externalID = person.externalID
-            member.loudnessRank = loudnessRanks[person.id]
+            member.loudnessRank = speech.loudnessRanks[person.id]
             member.presentOrder = person.presentOrder
             member.pinOrder =
                 if let pins { pins.firstIndex(of: person.id) } else { person.isPinned ? person.pinOrder : nil }

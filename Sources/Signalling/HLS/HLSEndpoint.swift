@@ -139,18 +139,18 @@ package struct HLSEndpoint: Sendable {
             request.pin = asked.query("pin") ?? joins.pin(inToken: token)
             stream = try await joins.watch(request, isNew: isNew, token: token)
         }
-        let info = joins.conference.room(room)
+        let settings = joins.conference.settings(of: room)
         guard let stream else {
-            guard info?.settings.hls == true else {
+            guard settings?.hls == true else {
                 throw APIError.notFound(
                     "this room is not streamed by HLS; PUT /api/rooms/{room} with {\"hls\": true} changes that")
             }
             throw Self.notYet
         }
-        let isPrivate = joins.needsTokens || info?.settings.isPrivate != false
+        let isPrivate = joins.needsTokens || settings?.isPrivate != false
         var carried: [String] = []
         if joins.needsTokens, let token = asked.query("token") { carried.append("token=" + Self.escaped(token)) }
-        if let pin = request.pin, info?.settings.pin != nil { carried.append("pin=" + Self.escaped(pin)) }
+        if let pin = request.pin, settings?.pin != nil { carried.append("pin=" + Self.escaped(pin)) }
         let query = carried.isEmpty ? "" : "?" + carried.joined(separator: "&")
         return Opened(stream: stream, query: query, isPrivate: isPrivate)
     }

@@ -142,10 +142,11 @@ struct BreakoutTests {
         // A report from before the opening.
         room.speakers(Speakers(active: "ann", ranks: ["ann", "host"], speaking: ["ann"]))
         #expect(speaker("bob") == "ann" && speaker("cem") == nil && room.speaker == nil)
-        #expect(scene.speakers == [GroupID(1): "ann"] && scene.speakerRanks == ["ann": 0, "bob": 1, "host": 0])
+        #expect(scene.speech.speakers == [GroupID(1): "ann"] && scene.speech.ranks == ["ann": 0, "bob": 1, "host": 0])
         try room.setState("ann", audio: nil, video: nil, hand: true)
         try ask(.assign(["ann": 2]))
-        #expect(room.member("ann")?.isSpeaking == false && room.member("ann")?.hand == false)
+        let ann = try #require(room.member("ann"))
+        #expect(!room.isSpeaking(ann) && !ann.hand)
         #expect(speaker("bob") == nil)
     }
 

@@ -70,15 +70,15 @@ struct RecordingRefusalTests {
     @Test("only who was recorded before is left out more than before")
     mutating func more() throws {
         let before = room
-        #expect(!room.leavesOut(moreThan: before))
+        #expect(!RoomChange(from: before, to: room).leavesOutMore)
         try room.setRecorded("ann", false, by: .own)
-        #expect(room.leavesOut(moreThan: before))
+        #expect(RoomChange(from: before, to: room).leavesOutMore)
         let out = room
         try room.setRecorded("ann", false, by: .host)
         try room.setRecorded("ann", true, by: .own)
-        #expect(!room.leavesOut(moreThan: out) && !out.leavesOut(moreThan: room))
+        #expect(!RoomChange(from: out, to: room).leavesOutMore && !RoomChange(from: room, to: out).leavesOutMore)
         room.leave("ann", at: .zero)
-        #expect(!room.leavesOut(moreThan: before), "who has left is in nothing any more")
+        #expect(!RoomChange(from: before, to: room).leavesOutMore, "who has left is in nothing any more")
     }
 
     @Test("the scene has it of the camera and of the screen beside it")

@@ -125,8 +125,7 @@ import Threads
         request.avatar = "ann"
         let ann = try conference.join(request) { _ in }
         let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
-        // The store's queue is in order: when this is answered, the join's picture was taken.
-        _ = try await conference.storedAvatar("ann")
+        #expect(await eventually { (try? await conference.avatar(of: ann.id, in: "r")) != nil })
         let shown = try await conference.avatar(of: ann.id, in: "r")
         #expect(try StillImage(shown, limits: AvatarStore.limits).width == 64)
         func avatarFault(_ id: String) async -> ConferenceError? {

@@ -69,6 +69,7 @@ final class FakeConference: ConferenceService {
 
     func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(info) }
     func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? info(id) : nil }
+    func settings(of room: String) -> RoomSettings? { self.room(room)?.settings }
 
     func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
     {

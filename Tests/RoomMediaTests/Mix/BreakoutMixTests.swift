@@ -18,7 +18,7 @@ struct BreakoutMixTests {
     private func person(_ id: String, _ group: GroupID = .main, _ order: Int = 0) -> Scene.Person {
         var person = Scene.Person(
             id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
-            isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
+            isPresenting: false, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
         person.group = group
         return person
     }
@@ -193,7 +193,7 @@ struct BreakoutMixTests {
     @Test("a view shows those of its group, with the group's own speaker")
     func views() {
         var scene = scene([person("a"), person("b", Self.one, 1), person("c", Self.one, 2), person("d", Self.two, 3)])
-        scene.speakers = [.main: "a", Self.one: "c"]
+        scene.speech.speakers = [.main: "a", Self.one: "c"]
         let one = scene.layoutMembers(for: ViewID("main", group: Self.one)) { _ in 1 }
         #expect(one.map(\.id) == ["b", "c"] && one.map(\.isSpeaker) == [false, true])
         #expect(scene.layoutMembers(for: .main) { _ in 1 }.map(\.id) == ["a"])
@@ -207,8 +207,8 @@ struct BreakoutMixTests {
     func outgoing() {
         var scene = scene([person("a"), person("b", Self.one, 1), person("c", Self.one, 2)])
         scene.people[1].isRecorded = false
-        (scene.speakers, scene.speakerRanks) = ([.main: "a", Self.one: "b"], ["a": 0, "b": 0, "c": 1])
-        #expect(scene.outgoing(1).speakers == [.main: "a", Self.one: "c"])
+        (scene.speech.speakers, scene.speech.ranks) = ([.main: "a", Self.one: "b"], ["a": 0, "b": 0, "c": 1])
+        #expect(scene.outgoing(1).speech.speakers == [.main: "a", Self.one: "c"])
         let view = ViewID("main", group: Self.one)
         #expect(view.outgoing(1).inRoom == view && view != .main)
     }

@@ -20,7 +20,7 @@ struct CallOfTwoPictureTests {
         scene.people = ["a", "b"].enumerated().map { order, id in
             Scene.Person(
                 id: id, name: "", isShown: true, sendsVideo: true, sendsAudio: false, isMuted: false, hand: false,
-                isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
+                isPresenting: false, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
         }
         var layout = LayoutLibrary.builtIn["grid"]
         scene.views[.main] = Scene.View(layout: layout)

@@ -49,7 +49,7 @@ struct RoomEngineTests {
         for (order, id) in ["a", "b", PictureID.screen(of: "a")].enumerated() {
             var person = Scene.Person(
                 id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
-                isSpeaking: false, isPresenting: order == 2, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
+                isPresenting: order == 2, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
             if order == 2 { (person.sender, person.source) = ("a", .screen) }
             scene.people.append(person)
         }
@@ -216,7 +216,7 @@ struct RoomEngineTests {
         changed.people = [
             Scene.Person(
                 id: "a", name: "a", isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
-                isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
+                isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
         ]
         room.apply(changed)
         #expect(!room.apply(changed) && !room.hasScreen())
@@ -238,7 +238,7 @@ struct RoomEngineTests {
             scene.people.append(
                 Scene.Person(
                     id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
-                    isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: id))
+                    isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: id))
         }
         let upright = ViewID("portrait")
         scene.views[upright] = Scene.View(

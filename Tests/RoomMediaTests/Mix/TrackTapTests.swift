@@ -14,7 +14,7 @@ struct TrackTapTests {
     private func person(_ id: String, sendsAudio: Bool = true, isRecorded: Bool = true) -> Scene.Person {
         var person = Scene.Person(
             id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: sendsAudio, isMuted: !sendsAudio,
-            hand: false, isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: id)
+            hand: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: id)
         person.isRecorded = isRecorded
         return person
     }

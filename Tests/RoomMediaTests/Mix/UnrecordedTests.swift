@@ -21,7 +21,7 @@ struct UnrecordedTests {
     private func person(_ id: String, _ order: Int = 0, isRecorded: Bool = true) -> Scene.Person {
         var person = Scene.Person(
             id: id, name: id, isShown: true, sendsVideo: true, sendsAudio: true, isMuted: true, hand: false,
-            isSpeaking: true, isPresenting: false, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
+            isPresenting: false, isPinned: false, joinOrder: order, gain: 1, hearsAs: id)
         person.isRecorded = isRecorded
         return person
     }
@@ -46,17 +46,16 @@ struct UnrecordedTests {
         var screen = person(PictureID.screen(of: "b"), isRecorded: false)
         (screen.sender, screen.source, screen.isPresenting) = ("b", .screen, true)
         scene.people.append(screen)
-        (scene.speakers[.main], scene.speakerRanks, scene.loudnessRanks) = (
-            "b", ["b": 0, "c": 1, "a": 2], ["b": 0, "a": 1]
-        )
+        (scene.speech.speakers[.main], scene.speech.speaking) = ("b", ["a", "b"])
+        (scene.speech.ranks, scene.speech.loudnessRanks) = (["b": 0, "c": 1, "a": 2], ["b": 0, "a": 1])
         let view = ViewID.main.outgoing(3)
         let out = scene.outgoing(3)
         #expect(Array(out.views.keys) == [view] && out.format(of: view) == scene.format(of: .main))
-        #expect(out.people.map(\.id) == ["a", "b", "c"] && out.speakers[.main] == "c")
-        #expect(out.speakerRanks == ["c": 1, "a": 2] && out.loudnessRanks == ["a": 1])
+        #expect(out.people.map(\.id) == ["a", "b", "c"] && out.speech.speakers[.main] == "c")
+        #expect(out.speech.ranks == ["c": 1, "a": 2] && out.speech.loudnessRanks == ["a": 1])
         let left = try #require(out.people.first { $0.id == "b" })
-        #expect(!left.sendsVideo && !left.sendsAudio && !left.isSpeaking && !left.isMuted && !left.isPresenting)
-        #expect(out.people[0].sendsVideo && out.people[0].isSpeaking)
+        #expect(!left.sendsVideo && !left.sendsAudio && !left.isMuted && !left.isPresenting)
+        #expect(out.people[0].sendsVideo && out.speech.speaking == ["a"])
         #expect(view.inRoom == .main && view != .main && view != ViewID.main.outgoing(4))
     }
 

@@ -60,7 +60,7 @@ final class DriftedRecording {
         scene.people = [
             Scene.Person(
                 id: "a", name: "", isShown: true, sendsVideo: true, sendsAudio: true, isMuted: false, hand: false,
-                isSpeaking: false, isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
+                isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
         ]
         engine = RoomEngine(
             id: "r", scene: scene, rungs: [RoomMediaConfiguration.Rung(height: 180, bitRate: .kilobits(300))],

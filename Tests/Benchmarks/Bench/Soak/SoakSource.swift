@@ -34,6 +34,8 @@ struct SoakFootage: Sendable {
     /// By codec: a speaking caller, and one in a quiet room.
     private var voices: [VideoCodec: SoakSource] = [:]
     private var listeners: [VideoCodec: SoakSource] = [:]
+    /// Speaks for half a second, and is quiet for half a second.
+    private(set) var talker: SoakSource?
 
     init() throws(CodecError) {
         let scene = HeadScene(width: Self.size.width, height: Self.size.height, loop: Self.loop)
@@ -47,6 +49,9 @@ struct SoakFootage: Sendable {
             listeners[codec] = SoakSource(
                 framesPerSecond: Self.framesPerSecond, frames: frames, audio: quiet, level: 90)
         }
+        talker = voices[.h264]
+        talker?.audio = voice.indices.map { $0 % 50 < 25 ? voice[$0] : quiet[$0] }
+        talker?.level = nil
     }
 
     func source(_ codec: VideoCodec, isLoud: Bool) -> SoakSource? { isLoud ? voices[codec] : listeners[codec] }

@@ -19,7 +19,7 @@ final class Audience {
 
     private static let settings = [
         "TESSERA_LIMITS_JOINSPERSECONDPERADDRESS": "1000", "TESSERA_LIMITS_SEATSPERADDRESS": "1000",
-        "TESSERA_ROOMS_MAXPARTICIPANTS": "1000",
+        "TESSERA_ROOMS_MAXPARTICIPANTS": "1000", "TESSERA_ROOMS_MAXVIEWERS": "1000",
         "TESSERA_LIMITS_CONNECTIONS": "2000", "TESSERA_LIMITS_CONNECTIONSPERADDRESS": "2000",
         "TESSERA_LIMITS_REQUESTSPERSECONDPERADDRESS": "1000",
     ]
@@ -57,14 +57,15 @@ final class Audience {
         return (bytes, messages)
     }
 
-    func measure(seconds: Double) throws(WireError) -> Statistics {
+    /// - Parameter isChanging: whether the senders raise and lower their hands.
+    func measure(seconds: Double, isChanging: Bool = true) throws(WireError) -> Statistics {
         let (threads, process) = (server.statistics.threads, server.statistics.time)
         let start = MonotonicClock.now()
         var next = start
         var (bytes, messages, turn) = (0, 0, 0)
         while MonotonicClock.now() - start < .seconds(seconds) {
             // The senders change in turn, so that the changes are spread over the period.
-            while MonotonicClock.now() >= next {
+            while isChanging, MonotonicClock.now() >= next {
                 let sender = senders[turn % senders.count]
                 try sender.send(["type": "state", "hand": turn / senders.count % 2 == 0])
                 turn += 1

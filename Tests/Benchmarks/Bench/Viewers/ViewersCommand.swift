@@ -1,5 +1,6 @@
 import ArgumentParser
 import Basics
+import Call
 import Foundation
 import Threads
 
@@ -11,7 +12,8 @@ struct ViewersCommand: AsyncParsableCommand {
         discussion:
             """
             A server of its own on loopback, signalling without media. Each sender raises and lowers its hand four times a \
-            second. With --media two send pictures and audio, and the viewers get the mix.
+            second. With --media two send pictures and audio, and the viewers get the mix. With --talks one sends them, \
+            who speaks for half a second in each, and the viewers have signalling only.
             """
     )
 
@@ -23,6 +25,9 @@ struct ViewersCommand: AsyncParsableCommand {
 
     @Flag(help: "With pictures and audio.")
     var media = false
+
+    @Flag(help: "With one who speaks again and again.")
+    var talks = false
 
     @Option(help: "For how long it is measured.")
     var seconds = 10.0
@@ -41,7 +46,8 @@ struct ViewersCommand: AsyncParsableCommand {
         Machine.begin()
         let directory = NSTemporaryDirectory() + "viewers-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        print(try await (media ? watched(directory) : told(directory)) + "\n" + Machine.description)
+        let table = try await talks ? talked(directory) : media ? watched(directory) : told(directory)
+        print(table + "\n" + Machine.description)
     }
 
     /// What telling the viewers who is in the room costs.
@@ -59,6 +65,34 @@ struct ViewersCommand: AsyncParsableCommand {
                 String(format: "%.1f", statistics.control * 1000), String(format: "%.0f", statistics.process * 1000),
             ])
         }
+        return table.text
+    }
+
+    /// What it costs that somebody speaks.
+    private func talked(_ directory: String) async throws -> String {
+        guard let talker = try SoakFootage().talker else { throw BenchError("there is no talker") }
+        let audience = try Audience(
+            program: server, directory: directory, viewers: viewers, senders: 1, followsChanges: true)
+        defer { _ = audience.server.stop() }
+        let crowd = try Crowd(places: 1, named: "callers")
+        defer { crowd.stop() }
+        var table = MarkdownTable("viewers", "", "messages/s each", "control thread, ms/s", "process, ms/s")
+        func measure(_ what: String) throws {
+            let statistics = try audience.measure(seconds: seconds, isChanging: false)
+            table.add([
+                "\(viewers)", what, String(format: "%.1f", statistics.messages),
+                String(format: "%.1f", statistics.control * 1000), String(format: "%.0f", statistics.process * 1000),
+            ])
+        }
+        try measure("nobody speaks")
+        let guest = ScaleGuest(
+            place: 0, room: "hall", address: try SignallingAddress("http://\(audience.server.http)"), crowd: crowd,
+            source: talker, options: Crowd.Options(codec: .h264))
+        // The guest ends with the run, which is no fault.
+        let call = Task { try? await guest.run() }
+        defer { call.cancel() }
+        try await Task.sleep(for: .seconds(3))
+        try measure("one speaks")
         return table.text
     }
 
