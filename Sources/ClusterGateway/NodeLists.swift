@@ -42,7 +42,7 @@ struct NodeLists: Sendable {
         _ asked: RouteRequest, _ own: @Sendable (RouteRequest) async throws -> Response
     ) async throws -> Response {
         let limit =
-            try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce) ?? Conference.recordingsAtOnce
+            try asked.wholeNumber("limit", in: 1...RecordingService.maxAtOnce) ?? RecordingService.usualNumber
         var query = "limit=\(limit)"
         if let before = asked.query("before") {
             let place = try await place(of: before, asked, own)

@@ -88,7 +88,7 @@ extension Conference {
                 "tessera_room_engines_running",
                 "Rooms whose media runs since a peer, a recording or a snapshot takes its output.", .gauge,
                 Double(engines.count(where: \.isRunning))))
-        samples += streamService.samples + recordingService.control.samples + chat.pictures.samples + inputs.samples
+        samples += streams.samples + recordings.control.samples + chat.pictures.samples + inputs.samples
         samples += disks.samples(at: MonotonicClock.now())
         samples += hls.samples(registry.rooms.compactMap { $0.read(\.hls) ?? nil })
         let views = engines.flatMap(\.allViews)

@@ -19,7 +19,7 @@ package final class Participant: Sendable {
     }
 
     /// nil once the participant has left.
-    package var info: ParticipantInfo? { try? conference.participant(id, in: room) }
+    package var info: ParticipantInfo? { try? conference.people.info(id, in: room) }
     /// What the participant sees.
     package var shown: ShownLayout { slot { $0.room.shown($0.view(of: id)) } ?? ShownLayout(name: "") }
     /// The names of the room's views, `main` first.
@@ -199,7 +199,7 @@ package final class Participant: Sendable {
     /// Gives the participant the avatar of a PNG or JPEG file; nil takes it away.
     package func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
         try conference.seats.allow(.picture, id)
-        try await conference.setAvatar(file, of: id, in: room)
+        try await conference.avatars.set(file, of: id, in: room)
     }
 
     package enum RecordAction: String, Sendable { case start, pause, resume, stop }
@@ -226,18 +226,18 @@ package final class Participant: Sendable {
                 )
             }
         } catch {
-            conference.recordingService.log.recordingRefused(error, room: room, by: id)
+            conference.recordings.log.recordingRefused(error, room: room, by: id)
             throw error
         }
         if action == .start {
-            try await conference.recordingService.start(room, wish, by: id)
+            try await conference.recordings.start(room, wish, by: id)
             return
         }
         guard let current else { throw notRecorded(recording) }
         switch action {
-        case .pause: try conference.pauseRecording(current)
-        case .resume: try conference.resumeRecording(current)
-        case .stop: Task { [conference] in _ = try? await conference.stopRecording(current) }
+        case .pause: try conference.recordings.pause(current)
+        case .resume: try conference.recordings.resume(current)
+        case .stop: Task { [conference] in _ = try? await conference.recordings.stop(current) }
         case .start: break
         }
     }
@@ -268,7 +268,7 @@ package final class Participant: Sendable {
             return mine.map(\.id)
         }
         if current.isEmpty { throw notRecorded(nil) }
-        for recording in current { try conference.recordingService.mark(recording, text, by: id) }
+        for recording in current { try conference.recordings.mark(recording, text, by: id) }
     }
 
     /// Performs a request about others, if the participant's role allows it.
@@ -297,7 +297,7 @@ package final class Participant: Sendable {
             return open
         }
         guard let known else { throw .roomNotFound(room) }
-        return known.reversed().compactMap { conference.recording($0.id) }
+        return known.reversed().compactMap { conference.recordings.recording($0.id) }
     }
 
     /// The ids of the meeting's recordings that are this participant's to keep: all for a moderator, and for others

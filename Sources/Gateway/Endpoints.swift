@@ -39,7 +39,7 @@ struct Endpoints: Sendable {
     ///   - budget: the connections that fit into the open files that the system allows.
     ///   - machineName: the result of `gethostname`; an argument for tests.
     init(
-        _ configuration: TesseraConfiguration, conference: any ConferenceService, webhooks: Webhooks? = nil,
+        _ configuration: TesseraConfiguration, conference: ConferenceServices, webhooks: Webhooks? = nil,
         tracer: JoinTracer? = nil, cluster: ClusterFront? = nil, drain: NodeDrain? = nil,
         clusterSamples: @escaping @Sendable () -> [MetricSample] = { [] },
         outlook: (@Sendable () async -> ClusterReport)? = nil, linkKey: [UInt8]? = nil, assets: WebAssets = .builtIn,
@@ -92,7 +92,7 @@ struct Endpoints: Sendable {
                 ?? "this node reaches neither the store of its cluster nor another node"
         }
         table.addServer(
-            conference, policy: access, clusterFault: clusterFault, isEmptying: { drain?.isDraining ?? false }
+            conference.state, policy: access, clusterFault: clusterFault, isEmptying: { drain?.isDraining ?? false }
         ) { [gate, whip, largeBodies, joins] in
             let common =
                 requestCounts.samples + statistics.samples + gate.samples + largeBodies.samples + eventReaders.samples
@@ -108,13 +108,13 @@ struct Endpoints: Sendable {
             conference, policy: access, tokens: GuestLinkTokens(auth), publicURL: configuration.http.publicURL)
         let downloads = ConcurrencyLimit(budget.downloads)
         table.addRecordings(
-            conference, links: links, policy: access, downloads: downloads, publicURL: configuration.http.publicURL)
-        table.addMeeting(conference, links: links)
-        table.addStreams(conference)
-        table.addInputs(conference)
+            conference.recordings, links: links, policy: access, downloads: downloads, publicURL: configuration.http.publicURL)
+        table.addMeeting(conference.seats, links: links)
+        table.addStreams(conference.streams)
+        table.addInputs(conference.inputs)
         table.addPictures(conference, downloads: downloads)
         table.addLayouts(
-            LayoutChanges(conference: conference, directory: cluster?.directory) { [cluster] name, asked in
+            LayoutChanges(layouts: conference.layouts, directory: cluster?.directory) { [cluster] name, asked in
                 if let cluster { try await LayoutUse.checkOthers(name, asked, cluster) }
             })
         table.addAvatars(conference, policy: access)

@@ -71,7 +71,7 @@ struct ConferenceCallRealTimeTests {
         #expect(ann.seen.failure == nil && bob.seen.failure == nil)
         for (client, codec) in [(ann, VideoCodec.h264), (bob, .vp8)] {
             let isRight = await eventually {
-                guard let picture = client.seen.picture, let tiles = conference.room("r")?.tiles, tiles.tiles.count == 2
+                guard let picture = client.seen.picture, let tiles = conference.rooms.room("r")?.tiles, tiles.tiles.count == 2
                 else {
                     return false
                 }
@@ -79,11 +79,11 @@ struct ConferenceCallRealTimeTests {
                     && isNear(colour(of: bobSeat.id, in: tiles, picture), blue)
             }
             #expect(
-                isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.room("r")?.tiles))")
+                isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.rooms.room("r")?.tiles))")
             #expect(client.seen.codec == codec)
         }
 
-        let recording = try await conference.startRecording("r")
+        let recording = try await conference.recordings.start("r")
         ann.forgetAudio()
         bob.forgetAudio()
         #expect(await eventually { ann.seen.audio.count > 96_000 && bob.seen.audio.count > 96_000 })
@@ -97,12 +97,12 @@ struct ConferenceCallRealTimeTests {
         #expect(await eventually { bob.seen.messages == [.text("hello")] })
         #expect(ann.seen.messages.isEmpty)
 
-        let png = try await conference.snapshot("r")
+        let png = try await conference.rooms.snapshot("r")
         #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-        let statistics = try await conference.statistics(annSeat.id, in: "r")
+        let statistics = try await conference.people.statistics(annSeat.id, in: "r")
         #expect(statistics.receivedVideo.frames > 0 && statistics.sentVideo.frames > 0)
 
-        let finished = try await conference.stopRecording(recording.id)
+        let finished = try await conference.recordings.stop(recording.id)
         #expect(finished.state == .finished)
         #expect((finished.duration ?? .zero) > .seconds(1), "\(finished)")
         #expect((finished.bytes ?? 0) > 1000)
@@ -128,12 +128,12 @@ struct ConferenceCallRealTimeTests {
         #expect(meanStrength(of: 1400, in: eveHears) > 0.1)
         #expect(meanStrength(of: 600, in: eveHears) < 0.01)
         #expect(meanStrength(of: 2500, in: eveHears) < 0.01)
-        #expect(conference.room("r")?.tiles.tiles.count == 2, "a viewer has no tile")
+        #expect(conference.rooms.room("r")?.tiles.tiles.count == 2, "a viewer has no tile")
         viewer.leave()
         eve.stop()
 
         bobSeat.leave()
-        #expect(await eventually { conference.room("r")?.tiles.tiles.count == 1 })
+        #expect(await eventually { conference.rooms.room("r")?.tiles.tiles.count == 1 })
         let frames = ann.seen.frames
         #expect(await eventually(.seconds(5)) { ann.seen.frames > frames })
         await conference.drain(within: .seconds(5))

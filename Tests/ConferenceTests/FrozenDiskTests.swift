@@ -17,12 +17,12 @@ struct FrozenDiskTests {
     private func ask(_ folder: String, _ conference: Conference) async -> ConferenceError? {
         do throws(ConferenceError) {
             switch folder {
-            case "layouts": try await conference.putLayout("mine", json: layout)
-            case "avatars": _ = try await conference.storedAvatar("ann")
+            case "layouts": try await conference.layouts.put("mine", json: layout)
+            case "avatars": _ = try await conference.avatars.file("ann")
             case "pictures":
                 let picture = Array("GIF89a".utf8) + [UInt8](repeating: 0, count: 20)
-                _ = try await conference.storePicture(picture, from: nil, isSent: true)
-            case "recordings": _ = try await conference.startRecording("r")
+                _ = try await conference.pictures.store(picture, from: nil, isSent: true)
+            case "recordings": _ = try await conference.recordings.start("r")
             default: break
             }
             return nil
@@ -50,8 +50,8 @@ struct FrozenDiskTests {
             }
             let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
             try ann.setLayout("speaker", scope: .room)
-            conference.shareLayout("shared", json: layout)
-            await conference.settleLayouts()
+            conference.layouts.share("shared", json: layout)
+            await conference.layouts.settle()
             let pulse = Pulse()
             conference.ask(pulse)
             #expect(await eventually { pulse.isComplete }, "every thread goes on")

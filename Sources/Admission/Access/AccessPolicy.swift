@@ -18,11 +18,11 @@ package struct AccessPolicy: RequestGuard {
     package let adminToken: String
     package let verifier: TokenVerifier?
     package let links: RecordingLinks
-    package let conference: any ConferenceRooms & ConferenceGuestLinks & ConferenceSeats
+    package let conference: ConferenceServices
 
     package init(
         adminToken: String, verifier: TokenVerifier?, links: RecordingLinks,
-        conference: any ConferenceRooms & ConferenceGuestLinks & ConferenceSeats
+        conference: ConferenceServices
     ) {
         self.adminToken = adminToken
         self.verifier = verifier
@@ -103,7 +103,7 @@ package struct AccessPolicy: RequestGuard {
     }
 
     private func isPrivate(_ asked: RouteRequest) -> Bool {
-        asked.parameters["room"].flatMap { conference.settings(of: $0) }?.isPrivate ?? false
+        asked.parameters["room"].flatMap { conference.rooms.settings(of: $0) }?.isPrivate ?? false
     }
 
     /// - Parameter id: the participant who asks; nil: anyone in the room.
@@ -111,7 +111,7 @@ package struct AccessPolicy: RequestGuard {
         guard let room = asked.parameters["room"], let claim = asked.bearer.flatMap(ResumeClaim.init(bearer:)),
             id ?? claim.id == claim.id
         else { return false }
-        return (try? conference.seat(of: claim, in: room)) != nil
+        return (try? conference.seats.seat(of: claim, in: room)) != nil
     }
 
     private func isModerator(_ principal: Principal, of asked: RouteRequest) -> Bool {
@@ -125,7 +125,7 @@ package struct AccessPolicy: RequestGuard {
         guard access == .reader || access == .insider || access == .guest, let verifier, let token = asked.bearer,
             let claims = try? verifier.verify(token)
         else { return .anonymous }
-        if let link = claims.link, conference.isRevoked(guestLink: link, of: claims.room) { return .anonymous }
+        if let link = claims.link, conference.guestLinks.isRevoked(link, of: claims.room) { return .anonymous }
         return .guest(claims)
     }
 

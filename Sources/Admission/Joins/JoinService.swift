@@ -6,7 +6,7 @@ package import WebServer
 
 /// Lets the clients of all families into rooms: checks their tokens, makes them wait for their turn, and counts.
 package final class JoinService: Sendable {
-    package let conference: any ConferenceService
+    package let conference: ConferenceServices
     private let authorizer: JoinAuthorizer
     private let limiter: JoinLimiter
     private let pins: PINLimiter
@@ -16,13 +16,13 @@ package final class JoinService: Sendable {
 
     /// - Parameter allowsLegacyDTLS: `doors.legacyDTLS`.
     package init(
-        _ conference: any ConferenceService, authorizer: JoinAuthorizer, limiter: JoinLimiter,
+        _ conference: ConferenceServices, authorizer: JoinAuthorizer, limiter: JoinLimiter,
         statistics: JoinCounts, allowsLegacyDTLS: Bool
     ) {
         self.allowsLegacyDTLS = allowsLegacyDTLS
         self.conference = conference
         pins = PINLimiter(report: { [conference] room, wrong in
-            conference.reportPINTries(at: room, wrong: wrong)
+            conference.seats.reportPINTries(at: room, wrong: wrong)
         })
         self.authorizer = authorizer
         self.limiter = limiter
@@ -72,7 +72,7 @@ package final class JoinService: Sendable {
             let end = await withTaskCancellationHandler {
                 await decision.value
             } onCancel: { [conference] in
-                conference.stopWaiting(id, in: admitted.room)
+                conference.seats.stopWaiting(id, in: admitted.room)
             }
             if let refusal = Refusal(end) {
                 // Who gives up has not been refused.
@@ -109,10 +109,10 @@ package final class JoinService: Sendable {
             try await hostKeys.join(admitted, isRight: { $0.isOfHost }) {
                 (admitted: AdmittedJoin) async throws -> Outcome in
                 do throws(ConferenceError) {
-                    return .seated(try conference.seat(admitted, events: events), admitted)
+                    return .seated(try conference.seats.seat(admitted, events: events), admitted)
                 } catch {
                     guard case .mustWait = error else { throw error }
-                    return .waits(try conference.wait(for: admitted, decided), admitted)
+                    return .waits(try conference.seats.wait(for: admitted, decided), admitted)
                 }
             }
         }
@@ -126,7 +126,7 @@ package final class JoinService: Sendable {
         var request = request
         request.admission = wait
         do {
-            let seat = try conference.seat(request, events: events)
+            let seat = try conference.seats.seat(request, events: events)
             statistics.joined(family)
             return seat
         } catch {
@@ -169,7 +169,7 @@ package final class JoinService: Sendable {
         do {
             let admitted = try authorizer.admit(request, asksRole: false, token: token)
             return try await pins.join(admitted) { [conference] request in
-                try conference.hls(request, isNew: isNew)
+                try conference.streams.hls(request, isNew: isNew)
             }
         } catch {
             throw Refusal(any: error)
@@ -178,7 +178,7 @@ package final class JoinService: Sendable {
 
     /// The same for who has shown the administrator's token.
     package func watchAsAdministrator(_ request: JoinRequest, isNew: Bool) throws(ConferenceError) -> HLSStream? {
-        try conference.hls(JoinAuthorizer.admitAdministrator(request), isNew: isNew)
+        try conference.streams.hls(JoinAuthorizer.admitAdministrator(request), isNew: isNew)
     }
 
     /// Checks a token for a room without taking a seat: for what a client may do there before its call.

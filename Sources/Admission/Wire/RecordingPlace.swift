@@ -64,7 +64,7 @@ extension ConferenceRecordings {
         guard let text = asked.query(RecordingPlace.query) else { return nil }
         guard let place = RecordingPlace(text) else { throw .badRequest("behind: TIME~ID") }
         return place.page(limit: limit) { before in
-            recordings(before: before, limit: Conference.recordingsAtOnce).map(\.jsonForReaders)
+            list(before: before, limit: RecordingService.usualNumber).map(\.jsonForReaders)
         }
     }
 }

@@ -10,14 +10,14 @@ import WebServer
 struct SocketIOAccountRoutes: Sendable {
     let login: SocketIOLogin
     let sessions: SocketIOSessions
-    let conference: any ConferenceRooms & ConferencePictures
+    let conference: ConferenceServices
     /// Pictures of one address, a second and at once.
     private let uploads = BucketTable<IPAddress>(rate: 0.2, burst: 20, at: MonotonicClock.now())
 
     private let unsent: SocketIOUploads
 
     init(
-        login: SocketIOLogin, sessions: SocketIOSessions, conference: any ConferenceRooms & ConferencePictures,
+        login: SocketIOLogin, sessions: SocketIOSessions, conference: ConferenceServices,
         uploads: SocketIOUploads
     ) {
         (self.login, self.sessions, self.conference, unsent) = (login, sessions, conference, uploads)
@@ -121,7 +121,7 @@ struct SocketIOAccountRoutes: Sendable {
             contentType: asked.headers[.contentType], field: "image")
         guard let picture else { return failure("the form has no field image") }
         do throws(ConferenceError) {
-            let stored = try await conference.storePicture(picture, from: asked.source.client, isSent: false)
+            let stored = try await conference.pictures.store(picture, from: asked.source.client, isSent: false)
             unsent.add(stored.id, of: identity.account)
             return success("stored", .string(ChatEnvelope.path(stored)))
         } catch {
@@ -161,7 +161,7 @@ struct SocketIOAccountRoutes: Sendable {
     private func allUsers(_ asked: RouteRequest) async -> Response {
         let readers = await readers(asked)
         let people = readers.isEmpty ? [] : people()
-        let rooms = conference.rooms().map(\.id).filter { room in
+        let rooms = conference.rooms.list().map(\.id).filter { room in
             !SocketIORooms.isCall(room) && readers.contains { $0.covers(room: room) }
         }
         let all = people + rooms.map { (id: SocketIORooms.user($0), name: SocketIORooms.user($0)) }

@@ -229,7 +229,7 @@ final class SocketIOCalls: Sendable {
     /// Whether clients of other families are in a call's room.
     private func hasOthers(_ room: String, beside client: SocketIOClient) -> Bool {
         let own = client.read { $0.seat?.id }
-        return joins.conference.room(room)?.participants.contains { $0.id != own } ?? false
+        return joins.conference.rooms.room(room)?.participants.contains { $0.id != own } ?? false
     }
 }
 

@@ -8,15 +8,15 @@ import WebServer
 final class SocketIOChat: Sendable {
     private let sessions: SocketIOSessions
 
-    private let conference: any ConferencePictures
+    private let pictures: any ConferencePictures
     private let uploads: SocketIOUploads
     /// The pictures that are being read for clients of their rooms.
     private let readings = Guarded<[String: Task<BinaryMessage?, Never>]>([:])
 
-    init(_ sessions: SocketIOSessions, conference: any ConferencePictures, uploads: SocketIOUploads) {
+    init(_ sessions: SocketIOSessions, pictures: any ConferencePictures, uploads: SocketIOUploads) {
         self.sessions = sessions
         self.uploads = uploads
-        self.conference = conference
+        self.pictures = pictures
     }
 
     // MARK: From clients
@@ -86,13 +86,13 @@ final class SocketIOChat: Sendable {
         _ message: ChatEnvelope, _ client: SocketIOClient
     ) async throws(ConferenceError) -> String? {
         guard message.kind == .picture, let file = message.file else { return nil }
-        return ChatEnvelope.path(try await conference.storePicture(file.bytes, from: client.address, isSent: true))
+        return ChatEnvelope.path(try await pictures.store(file.bytes, from: client.address, isSent: true))
     }
 
     /// Keeps the pictures that the client's account has uploaded and the message names.
     private func sentUploads(_ message: ChatEnvelope, _ client: SocketIOClient) {
         guard let text = message.text else { return }
-        for id in uploads.take(of: client.identity.account, in: text) { conference.keepPicture(id) }
+        for id in uploads.take(of: client.identity.account, in: text) { pictures.keep(id) }
     }
 
     /// Writes into the chat of the room in which the client is. Returns the path of a stored picture.
@@ -166,11 +166,11 @@ final class SocketIOChat: Sendable {
     private func read(_ picture: ChatPicture) -> Task<BinaryMessage?, Never> {
         readings.withLock { readings in
             if let reading = readings[picture.id] { return reading }
-            let reading = Task<BinaryMessage?, Never> { [conference, sessions, readings = self.readings] in
+            let reading = Task<BinaryMessage?, Never> { [pictures, sessions, readings = self.readings] in
                 defer { _ = readings.withLock { $0.removeValue(forKey: picture.id) } }
                 sessions.makeRoom(for: picture.bytes)
                 guard let share = sessions.budget.take(picture.bytes, for: nil),
-                    let bytes = try? await conference.picture(picture.id)
+                    let bytes = try? await pictures.read(picture.id)
                 else { return nil }
                 return BinaryMessage(bytes, share: share)
             }

@@ -27,7 +27,7 @@ package final class SocketIOEndpoint: AppEndpoint {
         self.sessions = sessions
         login = SocketIOLogin(services.joins, accounts: accounts)
         let uploads = SocketIOUploads()
-        let chat = SocketIOChat(sessions, conference: services.joins.conference, uploads: uploads)
+        let chat = SocketIOChat(sessions, pictures: services.joins.conference.pictures, uploads: uploads)
         let calls = SocketIOCalls(
             sessions, joins: services.joins, sdpLimit: services.configuration.limits.sdpBytes,
             cluster: services.cluster

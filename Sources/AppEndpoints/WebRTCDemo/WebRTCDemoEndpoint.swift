@@ -179,7 +179,7 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
 
     /// "iPhone 1", or the next one of which nobody is in the room.
     private func freeName(in room: String) -> String {
-        let taken = Set((joins.conference.room(room)?.participants ?? []).map(\.name))
+        let taken = Set((joins.conference.rooms.room(room)?.participants ?? []).map(\.name))
         return (1...).lazy.map { "iPhone \($0)" }.first { !taken.contains($0) } ?? "iPhone"
     }
 

@@ -68,10 +68,10 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
 
     /// Follows the conference's rooms and stores their states. Called once, before a client can join.
     package func start(_ directory: any ClusterDirectory) {
-        conference.observe(self)
+        conference.moves.observe(self)
         state.withLock { state in
             state.directory = directory
-            state.changed = Set(conference.roomNames)
+            state.changed = Set(conference.moves.roomNames)
             state.refreshed = MonotonicClock.now()
             state.work = Task { [weak self, period] in
                 while !Task.isCancelled {
@@ -86,7 +86,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
     /// `limit`. The cluster's node goes on until then.
     package func stop(within limit: Duration = .seconds(1)) async {
         await Self.atMost(limit) { [self] in await storeAll() }
-        conference.observe(nil)
+        conference.moves.observe(nil)
     }
 
     private func storeAll() async {
@@ -139,17 +139,17 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
 
     // MARK: - For the cluster
 
-    package var rooms: [String] { conference.roomNames }
+    package var rooms: [String] { conference.moves.roomNames }
 
     package var load: NodeLoad {
         NodeLoad(
-            used: conference.usedCapacity, isFull: conference.isFull, rooms: conference.roomNames.count,
+            used: conference.usedCapacity, isFull: conference.isFull, rooms: conference.moves.roomNames.count,
             seats: conference.seatCount)
     }
 
     package func usesLayout(_ name: String) -> Bool {
         do {
-            try conference.checkUnusedLayout(name)
+            try conference.layouts.checkUnused(name)
             return false
         } catch {
             return true
@@ -160,13 +160,13 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
         if !rooms.isEmpty {
             logger.warning("other nodes have rooms of this one", metadata: ["rooms": "\(rooms.count)"])
         }
-        conference.lose(rooms)
+        conference.moves.lose(rooms)
     }
 
     package func nodeIsGone(_ node: NodeRecord) { whenNodeIsGone(node) }
 
-    package func useLayout(_ name: String, _ json: [UInt8]?) { conference.shareLayout(name, json: json) }
-    package func settleLayouts() async { await conference.settleLayouts() }
+    package func useLayout(_ name: String, _ json: [UInt8]?) { conference.layouts.share(name, json: json) }
+    package func settleLayouts() async { await conference.layouts.settle() }
 
     // MARK: - Rooms that come
 
@@ -177,7 +177,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
     ///   since a room must not begin without its PIN and its lock; `full` where this node takes no room, or a newer one is
     ///   needed for it; `ownerLost` where another node has the room meanwhile.
     package func prepare(_ room: String) async throws(ClusterError) {
-        if conference.hasRoom(room) { return }
+        if conference.moves.hasRoom(room) { return }
         enum Step {
             case done
             case wait(Task<Void, Never>)
@@ -213,7 +213,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
 
     /// The load that the other nodes know is up to two seconds old.
     private func checkPlace(for room: String) throws(ClusterError) {
-        if !conference.hasRoom(room), conference.isFull { throw .full }
+        if !conference.moves.hasRoom(room), conference.isFull { throw .full }
     }
 
     private func prepared(_ room: String) {
@@ -247,7 +247,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
             return refuse(room, bytes, "\(error)")
         }
         do throws(ConferenceError) {
-            if try conference.restore(known) {
+            if try conference.moves.restore(known) {
                 logger.info(
                     "room restored", metadata: ["room": "\(room)", "seats": "\(known.seats.count)"])
             }
@@ -299,7 +299,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
             if now - state.refreshed >= Self.refresh {
                 state.refreshed = now
                 state.stored = [:]
-                state.changed.formUnion(conference.roomNames)
+                state.changed.formUnion(conference.moves.roomNames)
             }
             defer { (state.changed, state.ended) = ([], []) }
             return (directory, state.changed.subtracting(state.moving), state.ended)
@@ -311,7 +311,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
     }
 
     private func store(_ room: String, _ directory: any ClusterDirectory) async {
-        guard var known = conference.state(of: room) else { return }
+        guard var known = conference.moves.state(of: room) else { return }
         let saved = known.savedAt
         known.savedAt = .distantPast
         let hash = known.hashValue
@@ -337,9 +337,9 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
 
     private func release(_ room: String, _ directory: any ClusterDirectory) {
         // Another meeting of the name may have begun.
-        if conference.hasRoom(room) { return changed(room) }
+        if conference.moves.hasRoom(room) { return changed(room) }
         var left: (state: [UInt8], life: Duration)?
-        if let (known, life) = conference.stateOfEnded(room), let sealed = try? seal.sealed(known.encoded(), of: room) {
+        if let (known, life) = conference.moves.stateOfEnded(room), let sealed = try? seal.sealed(known.encoded(), of: room) {
             left = (sealed, life)
         }
         state.withLock { [left] state in
@@ -381,11 +381,11 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
         let end = MonotonicClock.now() + drain.within
         await directory.setDraining(true)
         var next = Instant.zero
-        while !Task.isCancelled, MonotonicClock.now() < end, !conference.roomNames.isEmpty {
+        while !Task.isCancelled, MonotonicClock.now() < end, !conference.moves.roomNames.isEmpty {
             let now = MonotonicClock.now()
             if drain.mode == .move, now >= next {
                 next = now + Self.retry
-                let rooms = state.withLock { Set(conference.roomNames).subtracting($0.moving) }
+                let rooms = state.withLock { Set(conference.moves.roomNames).subtracting($0.moving) }
                 await Self.each(rooms) { [self] room in await move(room, directory, until: end) }
             }
             try? await Task.sleep(for: .milliseconds(100))
@@ -394,14 +394,14 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
 
     /// Gives a room to another node, where one has place.
     private func move(_ room: String, _ directory: any ClusterDirectory, until end: Instant) async {
-        guard state.withLock({ $0.moving.insert(room).inserted }), let known = conference.state(of: room) else {
+        guard state.withLock({ $0.moving.insert(room).inserted }), let known = conference.moves.state(of: room) else {
             return
         }
         await store(known, directory)
         do {
             let owner = try await directory.move(room)
             logger.notice("room moves", metadata: ["room": "\(room)", "node": "\(owner.node.id)"])
-            try await conference.beginMove(room, within: max(.seconds(1), end - MonotonicClock.now()))
+            try await conference.moves.begin(room, within: max(.seconds(1), end - MonotonicClock.now()))
         } catch {
             // It stays: its people have the time until the end of the drain.
             logger.warning("a room could not be moved: \(error)", metadata: ["room": "\(room)"])

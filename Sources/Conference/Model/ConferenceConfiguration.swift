@@ -58,7 +58,7 @@ package struct ConferenceConfiguration: Sendable {
         /// How long those in a room wait for a host whose connection is lost, before one of them acts as the moderator;
         /// an argument for tests.
         package var hostAbsence = Hosts.absence
-        /// Whether a join creates the room, or only `createRoom` does.
+        /// Whether a join creates the room, or only `RoomDirectory.create` does.
         package var create = Creation.onJoin
         /// The settings of new rooms by their names.
         package var presets = RoomPresets()

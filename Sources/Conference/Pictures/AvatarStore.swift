@@ -18,14 +18,14 @@ final class AvatarStore: Sendable {
     static let maxWaiting = 64
 
     private let directory: String
-    let files: DiskLane
+    let lane: DiskLane
     private let decoding = DiskLane("avatar decode", most: maxWaiting, limit: .seconds(30))
     private let logger: Logger
 
     /// - Parameter limit: how long a request waits for the disk.
     init(directory: String, logger: Logger, limit: Duration = .seconds(5)) {
         self.directory = directory
-        files = DiskLane("avatars", most: Self.maxWaiting, limit: limit)
+        lane = DiskLane("avatars", most: Self.maxWaiting, limit: limit)
         self.logger = logger
     }
 
@@ -45,7 +45,7 @@ final class AvatarStore: Sendable {
     func store(_ file: [UInt8], as name: String) async throws(ConferenceError) {
         let path = try path(of: name)
         _ = try await decode(file)
-        try await run(files) { [directory, logger] () throws(ConferenceError) -> Void in
+        try await run(lane) { [directory, logger] () throws(ConferenceError) -> Void in
             let stored = (try? FileManager.default.contentsOfDirectory(atPath: directory))?.count ?? 0
             guard stored < Self.maxFiles || access(path, F_OK) == 0 else {
                 throw .atCapacity("There are \(Self.maxFiles) avatars: delete some.", retryAfter: .seconds(60))
@@ -65,19 +65,19 @@ final class AvatarStore: Sendable {
     /// The stored file of a name.
     func file(_ name: String) async throws(ConferenceError) -> [UInt8] {
         let path = try path(of: name)
-        return try await run(files) { () throws(ConferenceError) -> [UInt8] in try Self.read(path) }
+        return try await run(lane) { () throws(ConferenceError) -> [UInt8] in try Self.read(path) }
     }
 
     func delete(_ name: String) async throws(ConferenceError) {
         let path = try path(of: name)
-        try await run(files) { () throws(ConferenceError) -> Void in if unlink(path) != 0 { throw .pictureNotFound } }
+        try await run(lane) { () throws(ConferenceError) -> Void in if unlink(path) != 0 { throw .pictureNotFound } }
     }
 
     /// Passes the stored picture of a name to `body`, on a lane; nothing happens where there is none, and where too much
     /// waits.
     func find(_ name: String, _ body: @escaping @Sendable (StillImage) -> Void) {
         guard let path = try? path(of: name) else { return }
-        files.submit { [decoding] in
+        lane.submit { [decoding] in
             guard let file = try? Self.read(path) else { return }
             decoding.submit { if let picture = try? Self.picture(file) { body(picture) } }
         }

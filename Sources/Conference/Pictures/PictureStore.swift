@@ -1,10 +1,10 @@
-import Basics
+package import Basics
 import Logging
 import Threads
 
 /// Stores the pictures of all chats. The disk's work happens on a lane of its own, so that a disk that hangs blocks
 /// nothing else; the pictures that wait for it are bounded in bytes.
-final class PictureStore: Sendable {
+package final class PictureStore: Sendable {
     /// The most bytes of pictures that wait for the disk.
     static let maxWaitingBytes = 64 << 20
     /// The most pictures that are read at the same time.
@@ -124,6 +124,18 @@ final class PictureStore: Sendable {
         return try result.get()
     }
 
+    /// Stores a picture outside of rooms: for endpoints with messages from person to person.
+    ///
+    /// - Parameters:
+    ///   - address: the sender's, for whom it counts.
+    ///   - isSent: a message has it already; otherwise it is deleted within a minute unless `keep` follows.
+    package func store(
+        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
+    ) async throws(ConferenceError) -> ChatPicture {
+        try await store(
+            bytes, try place(for: bytes), of: PictureOwner(address: address), isSent ? .personal : .untilSent)
+    }
+
     private func refused(_ refusal: DiskLane.Refusal) -> ConferenceError {
         switch refusal {
         case .full:
@@ -136,7 +148,7 @@ final class PictureStore: Sendable {
     }
 
     /// A chat has sent a picture that was stored `untilSent`.
-    func keep(_ id: String) {
+    package func keep(_ id: String) {
         guard ChatPicture.Format(id: id) != nil else { return }
         kept.withLock { kept in if kept.count < Self.maxJobs { kept.insert(id) } }
         lane.submit(replacing: "keep") { [self] in takeKept() }
@@ -207,12 +219,12 @@ final class PictureStore: Sendable {
     // MARK: - Reading
 
     /// The file of a picture, which may have been deleted.
-    func path(of id: String) throws(ConferenceError) -> String {
+    package func path(of id: String) throws(ConferenceError) -> String {
         guard ChatPicture.Format(id: id) != nil else { throw .pictureNotFound }
         return configuration.directory + "/" + id
     }
 
-    func read(_ id: String) async throws(ConferenceError) -> [UInt8] {
+    package func read(_ id: String) async throws(ConferenceError) -> [UInt8] {
         let isTaken = reads.withLock { reads in
             guard reads < Self.maxReads else { return false }
             reads += 1

@@ -52,7 +52,7 @@ struct RoomRecord {
     var limits: [String: SenderLimits] = [:]
     /// The tiles of each view, as last announced.
     var tiles: [ViewID: TilesInfo] = [:]
-    /// Created by `createRoom`: the room waits for its first participant without a time limit.
+    /// Created by `RoomDirectory.create`: the room waits for its first participant without a time limit.
     var isReserved = false
     /// No participant has joined yet.
     var isUnused = true

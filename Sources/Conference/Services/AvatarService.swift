@@ -1,28 +1,28 @@
 import Codecs
 
 /// The avatars of the people in rooms: shown in their tiles instead of initials.
-final class AvatarService: Sendable {
-    let store: AvatarStore
+package final class AvatarService: Sendable {
+    let files: AvatarStore
     private let rooms: RoomService
 
-    init(_ store: AvatarStore, rooms: RoomService) {
-        self.store = store
+    init(_ files: AvatarStore, rooms: RoomService) {
+        self.files = files
         self.rooms = rooms
     }
 
     /// Gives a participant the picture of a PNG or JPEG file; nil takes it away.
-    func set(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
+    package func set(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
         // Nothing is decoded for nobody.
         _ = try picture(of: id, in: room)
         var picture: StillImage?
-        if let file { picture = try await store.decode(file) }
+        if let file { picture = try await files.decode(file) }
         try rooms.change(room) { slot throws(ConferenceError) in try slot.room.setAvatar(picture, of: id) }
     }
 
     /// The participant's avatar as PNG, at most 256 pixels wide and high.
-    func png(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] {
+    package func png(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] {
         guard let picture = try picture(of: id, in: room) else { throw .pictureNotFound }
-        return try await store.png(picture)
+        return try await files.png(picture)
     }
 
     private func picture(of id: String, in room: String) throws(ConferenceError) -> StillImage? {
@@ -31,10 +31,20 @@ final class AvatarService: Sendable {
         return member.avatar
     }
 
+    /// Stores an avatar for joins that name it (`JoinRequest.avatar`).
+    package func store(_ file: [UInt8], as name: String) async throws(ConferenceError) {
+        try await files.store(file, as: name)
+    }
+
+    /// The file of a stored avatar.
+    package func file(_ name: String) async throws(ConferenceError) -> [UInt8] { try await files.file(name) }
+
+    package func delete(_ name: String) async throws(ConferenceError) { try await files.delete(name) }
+
     /// Gives a new participant the stored avatar that its token names, as soon as it is decoded.
     func take(_ name: String?, for id: String, in room: String) {
         guard let name else { return }
-        store.find(name) { [rooms] picture in
+        files.find(name) { [rooms] picture in
             _ = try? rooms.change(room) { slot throws(ConferenceError) in try slot.room.setAvatar(picture, of: id) }
         }
     }

@@ -3,7 +3,7 @@ import RoomMedia
 import Threads
 
 /// Performs what moderators and participants ask about breakout groups, and ends the groups when it is time.
-final class BreakoutService: Sendable {
+package final class BreakoutService: Sendable {
     private let rooms: RoomService
     private let seats: SeatService
     private let overload: OverloadState
@@ -23,8 +23,12 @@ final class BreakoutService: Sendable {
         try perform([request], by: id, in: room)
     }
 
-    /// Performs several requests, or throws and performs none.
-    func perform(_ requests: [BreakoutRequest], by id: String? = nil, in room: String) throws(ConferenceError) {
+    /// Performs several requests for an administrator, or throws and performs none.
+    package func perform(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError) {
+        try perform(requests, by: nil, in: room)
+    }
+
+    private func perform(_ requests: [BreakoutRequest], by id: String?, in room: String) throws(ConferenceError) {
         // Each group costs as much as a room.
         if overload.refusesRooms, requests.contains(where: \.opensGroups) { throw .overloaded }
         let now = MonotonicClock.now()
@@ -61,7 +65,7 @@ final class BreakoutService: Sendable {
         watch(room, from: next ?? nil)
     }
 
-    func info(of room: String) throws(ConferenceError) -> BreakoutInfo? {
+    package func info(of room: String) throws(ConferenceError) -> BreakoutInfo? {
         guard let found = rooms.registry[room]?.read({ $0.room.breakoutInfo(at: MonotonicClock.now()) }) else {
             throw .roomNotFound(room)
         }

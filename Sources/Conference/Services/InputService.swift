@@ -5,7 +5,7 @@ import Streaming
 import Threads
 
 /// Pulls sources into rooms, each as a participant of its own.
-final class InputService: Sendable {
+package final class InputService: Sendable {
     private let configuration: ConferenceConfiguration.Inputs
     private let opener: InputOpener
     private let rooms: RoomService
@@ -29,7 +29,8 @@ final class InputService: Sendable {
     }
 
     /// Adds a participant that shows the source, and begins to open it.
-    func add(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
+    @discardableResult
+    package func add(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
         let address = try checked(wish.url)
         guard let name = Names.shown(wish.name) else {
             throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
@@ -88,18 +89,18 @@ final class InputService: Sendable {
         return input
     }
 
-    func list(_ room: String) throws(ConferenceError) -> [InputInfo] {
+    package func list(_ room: String) throws(ConferenceError) -> [InputInfo] {
         guard let inputs = rooms.registry[room]?.read({ $0.inputs.map(\.info) }) else { throw .roomNotFound(room) }
         return inputs
     }
 
-    func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo {
+    package func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo {
         guard let info = try list(room).first(where: { $0.id == id }) else { throw .inputNotFound(id) }
         return info
     }
 
     /// Ends an input, and forgets it.
-    func remove(_ id: String, from room: String) throws(ConferenceError) {
+    package func remove(_ id: String, from room: String) throws(ConferenceError) {
         let input = try rooms.change(room) { slot throws(ConferenceError) in
             guard let input = slot.inputs.first(where: { $0.id == id }) else { throw .inputNotFound(id) }
             rooms.tell(slot.endInputs { $0 == input.participant }, of: slot.room)

@@ -7,7 +7,7 @@ import Threads
 ///
 /// Whatever reads or writes the directory happens on a lane of its own, and the rooms follow from there. A layout in use
 /// is looked up without it.
-final class LayoutService: Sendable {
+package final class LayoutService: Sendable {
     let lane: DiskLane
     private let library: LayoutLibrary
     /// What the nodes share, and the library does not know yet: the newest of each name; nil: it is removed.
@@ -29,7 +29,23 @@ final class LayoutService: Sendable {
         self.logger = logger
     }
 
-    var all: [LayoutInfo] {
+    /// The library, with the files as they are now.
+    ///
+    /// - Throws: where the settings name a layout that does not exist.
+    static func library(
+        _ configuration: ConferenceConfiguration, logger: Logger
+    ) throws(ConferenceError) -> LayoutLibrary {
+        let layouts = LayoutLibrary(directory: configuration.layoutsDirectory)
+        for fault in layouts.poll().faults { logger.warning("\(fault)") }
+        let standard = configuration.rooms.settings
+        let named =
+            [standard.layout, standard.onPresent.layout].compactMap { $0 } + standard.views.values.compactMap(\.layout)
+            + configuration.rooms.presets.layouts
+        for name in named where layouts[name] == nil { throw .unknownLayout(name) }
+        return layouts
+    }
+
+    package var all: [LayoutInfo] {
         library.all.map {
             LayoutInfo(
                 name: $0.name, description: $0.description, descriptions: $0.descriptions,
@@ -57,7 +73,7 @@ final class LayoutService: Sendable {
     }
 
     /// Adds or replaces a layout, after the same checks as a file's. Rooms that use it change at once.
-    func put(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+    package func put(_ name: String, json: [UInt8]) async throws(ConferenceError) {
         guard LayoutDocument.isName(name) else { throw .badRequest("A layout's name has \(LayoutDocument.nameRule).") }
         try await onDisk { [library, rooms] () throws(LayoutLibrary.StoreError) in
             _ = try library.put(name: name, json: json)
@@ -66,20 +82,20 @@ final class LayoutService: Sendable {
     }
 
     /// Checks what would be a layout of this name.
-    func check(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+    package func check(_ name: String, json: [UInt8]) async throws(ConferenceError) {
         try await onDisk { [library] () throws(LayoutLibrary.StoreError) in try library.check(name: name, json: json) }
     }
 
     /// Adds, replaces or (nil) removes a layout that the nodes of a cluster share, and lets the rooms that use it change.
     /// Does not wait for that.
-    func share(_ name: String, json: [UInt8]?) {
+    package func share(_ name: String, json: [UInt8]?) {
         shared.withLock { $0[name] = .some(json) }
         // Where the lane is full, the next poll takes it over.
         lane.submit(replacing: "share") { [self] in takeShared() }
     }
 
     /// Returns when what was shared is in use, or when the disk has not answered for too long.
-    func settle() async { _ = try? await lane.run { [self] in takeShared() } }
+    package func settle() async { _ = try? await lane.run { [self] in takeShared() } }
 
     /// Called on the lane.
     private func takeShared() {
@@ -91,11 +107,11 @@ final class LayoutService: Sendable {
     }
 
     /// - Throws: for a default of rooms, and where a room uses it.
-    func checkUnused(_ name: String) throws(ConferenceError) {
+    package func checkUnused(_ name: String) throws(ConferenceError) {
         if standard.contains(name) || rooms.usesLayout(name) { throw .layoutInUse(name) }
     }
 
-    func delete(_ name: String) async throws(ConferenceError) {
+    package func delete(_ name: String) async throws(ConferenceError) {
         try checkUnused(name)
         try await onDisk { [library] () throws(LayoutLibrary.StoreError) in try library.delete(name: name) }
     }

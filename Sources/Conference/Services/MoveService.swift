@@ -1,14 +1,17 @@
 import Basics
+package import FoundationEssentials
 import Recording
+import RoomMedia
 import Threads
 
 /// Moves rooms between servers: here ends what must not be twice, there it goes on.
-final class MoveService: Sendable {
+package final class MoveService: Sendable {
     private let rooms: RoomService
     private let seats: SeatService
     private let recordings: RecordingService
     private let streams: StreamService
     private let inputs: InputService
+    private let breakouts: BreakoutService
     private let log: RoomLog
     /// How many seats of each moving room may still be on the way, and since when.
     private let progress = Guarded<[String: (seats: Int, since: Instant)]>([:])
@@ -18,21 +21,71 @@ final class MoveService: Sendable {
 
     init(
         rooms: RoomService, seats: SeatService, recordings: RecordingService, streams: StreamService,
-        inputs: InputService, log: RoomLog
+        inputs: InputService, breakouts: BreakoutService, log: RoomLog
     ) {
         self.rooms = rooms
         self.seats = seats
         self.recordings = recordings
         self.streams = streams
         self.inputs = inputs
+        self.breakouts = breakouts
         self.log = log
+    }
+
+    // MARK: - Here and elsewhere
+
+    /// Tells `observer` from here on which rooms have changed, so that their states can be stored. There is one observer.
+    package func observe(_ observer: (any RoomObserver)?) { rooms.watch.set(observer) }
+
+    /// The names of all rooms, moving ones too.
+    package var roomNames: [String] { rooms.registry.rooms.map(\.id) }
+    package func hasRoom(_ id: String) -> Bool { rooms.registry[id] != nil }
+
+    /// What the room takes along to another server; nil where there is no such room, and for a room that has begun to
+    /// move: its state is what it was before.
+    package func state(of room: String, at now: Date = Date()) -> RoomState? {
+        guard var state = rooms.registry[room]?.read({ $0.room.movingUntil == nil ? $0.state(at: now) : nil }) ?? nil else {
+            return nil
+        }
+        state.removed = rooms.registry.removals(of: room, state.meeting)
+        return state
+    }
+
+    /// What outlives a room that has ended here, as a state, and for how long; nil: nothing does.
+    package func stateOfEnded(_ room: String, at date: Date = Date()) -> (state: RoomState, life: Duration)? {
+        guard let kept = rooms.registry.kept(room, at: MonotonicClock.now()) else { return nil }
+        var state = RoomState(room: room, meeting: "", createdAt: date, savedAt: date)
+        (state.isOver, state.hosts) = (true, RoomState.HostKeys(kept.room.hosts))
+        state.links = kept.room.links.all.map { RoomState.Link($0) }
+        return (state, kept.life)
+    }
+
+    /// Makes a room of the state that it had at another server, before its first join. It ends after
+    /// `rooms.emptyTimeout` unless somebody joins, as it would have there. Members come back by their tickets; what ran
+    /// goes on once somebody with media is back.
+    ///
+    /// - Returns: false where the room exists already, or where the state is of a meeting that is over.
+    @discardableResult
+    package func restore(_ state: RoomState, at now: Date = Date()) throws(ConferenceError) -> Bool {
+        let isNew = try rooms.restore(state, at: now)
+        if isNew { breakouts.watch(state.room) }
+        return isNew
+    }
+
+    /// Ends rooms that other servers have.
+    package func lose(_ names: [String]) {
+        for name in names { rooms.end(name, reason: .moved) }
     }
 
     // MARK: - Away from here
 
-    /// Tells the members to go, and refuses new ones. Recordings, streams and inputs end, since they go on elsewhere;
-    /// the seats stay until `watch` ends the room. Returns when the recordings' files are complete.
-    func begin(_ id: String, within limit: Duration) async throws(ConferenceError) {
+    /// Begins the move of a room to another server, which has its state and takes joins already. Members are told
+    /// (`ParticipantEvent.moving`) and keep their seats until they have left, the others until nobody with native
+    /// signalling is there any more; after `limit` the room ends with `LeaveReason.moved`. New members are refused.
+    /// Recordings, streams and inputs end.
+    ///
+    /// Returns when the recordings' files are complete.
+    package func begin(_ id: String, within limit: Duration) async throws(ConferenceError) {
         let until = MonotonicClock.now() + limit
         let (ended, sent, pulled) = try rooms.change(id) { slot throws(ConferenceError) in
             if slot.room.movingUntil != nil { throw .moving(id) }

@@ -6,9 +6,11 @@ import RoomMedia
 import Threads
 
 /// Starts, ends and lists recordings of rooms.
-final class RecordingService: Sendable {
+package final class RecordingService: Sendable {
     /// The most recordings that one call of `list` returns.
-    static let maxAtOnce = 1000
+    package static let maxAtOnce = 1000
+    /// As many does `list` return by itself.
+    package static let usualNumber = 100
     /// The longest text of a mark in bytes.
     static let longestMark = 200
 
@@ -49,8 +51,7 @@ final class RecordingService: Sendable {
     ///   - series: the recording of another server with which this one goes on; nil: none.
     @discardableResult
     func start(
-        _ room: String, _ wish: RecordingRequest? = nil, by participant: String? = nil,
-        continuing series: RecordingSeries? = nil
+        _ room: String, _ wish: RecordingRequest?, by participant: String?, continuing series: RecordingSeries? = nil
     ) async throws(ConferenceError) -> RecordingInfo {
         do throws(ConferenceError) {
             let info = try await begin(room, wish, by: participant, continuing: series)
@@ -61,6 +62,12 @@ final class RecordingService: Sendable {
             throw error
         }
     }
+
+    /// The same for an administrator, or as the configuration says.
+    @discardableResult
+    package func start(
+        _ room: String, _ wish: RecordingRequest? = nil
+    ) async throws(ConferenceError) -> RecordingInfo { try await start(room, wish, by: nil) }
 
     private func begin(
         _ room: String, _ wish: RecordingRequest?, by participant: String?, continuing series: RecordingSeries?
@@ -204,19 +211,22 @@ final class RecordingService: Sendable {
     // MARK: - Running recordings
 
     @discardableResult
-    func pause(_ id: String) throws(ConferenceError) -> RecordingInfo {
+    package func pause(_ id: String) throws(ConferenceError) -> RecordingInfo {
         try changeRecording(id) { $0.pause(at: MonotonicClock.now()) }
     }
 
     @discardableResult
-    func resume(_ id: String) throws(ConferenceError) -> RecordingInfo {
+    package func resume(_ id: String) throws(ConferenceError) -> RecordingInfo {
         try changeRecording(id) { $0.resume(at: MonotonicClock.now()) }
     }
 
-    /// Sets a mark in a running recording, which becomes a chapter.
+    /// Sets a mark in a running recording, which becomes a chapter; for an administrator.
+    package func mark(_ id: String, _ text: String) throws(ConferenceError) { try mark(id, text, by: nil) }
+
+    /// The same.
     ///
     /// - Parameter participant: the one who sets it; nil: an administrator.
-    func mark(_ id: String, _ text: String, by participant: String? = nil) throws(ConferenceError) {
+    func mark(_ id: String, _ text: String, by participant: String?) throws(ConferenceError) {
         let title = text.trimmingWhitespace()
         let isPlain = !title.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard !title.isEmpty, title.utf8.count <= Self.longestMark, isPlain else {
@@ -286,7 +296,7 @@ final class RecordingService: Sendable {
 
     /// Stops a recording. Returns when its file is complete.
     @discardableResult
-    func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+    package func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         if let known = recording(id), known.state == .finished || known.state == .failed { return known }
         let found = try rooms.change(try roomOfRecording(id)) { slot throws(ConferenceError) in
             guard let recording = slot.end(id) else { throw .recordingNotFound(id) }
@@ -309,7 +319,7 @@ final class RecordingService: Sendable {
     }
 
     /// Delivers a complete recording once more, or now. Returns before that is done.
-    func deliver(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+    package func deliver(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         guard control.deliveries.isOn else {
             throw .conflict("There is no program that delivers recordings: set recording.onFinished.")
         }
@@ -335,7 +345,7 @@ final class RecordingService: Sendable {
     }
 
     /// Removes a complete recording with all its files, its timeline and its entry, whether it was delivered or not.
-    func remove(_ id: String) async throws(ConferenceError) {
+    package func remove(_ id: String) async throws(ConferenceError) {
         while true {
             let step: RetentionControl.Step
             do throws(DiskLane.Refusal) { step = try await control.remove(id) } catch { throw Self.diskFails }
@@ -352,7 +362,7 @@ final class RecordingService: Sendable {
     }
 
     /// Gives a complete recording a title; nil takes it away.
-    func rename(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+    package func rename(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
         let title = title?.trimmingWhitespace()
         let isPlain = title.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } } ?? true
         guard isPlain, title.map({ $0.utf8.count <= Self.longestTitle }) ?? true else {
@@ -384,7 +394,7 @@ final class RecordingService: Sendable {
     }
 
     /// The path of a complete recording's small picture, which is made where there is none; not for clients.
-    func thumbnailPath(of id: String) async throws(ConferenceError) -> String {
+    package func thumbnailPath(of id: String) async throws(ConferenceError) -> String {
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id) else { throw .recordingNotFound(id) }
         if entry.audioOnly == true || control.busy.contains(id) { throw .recordingNotFound(id) }
         let made: Result<String, RecordingError>
@@ -410,20 +420,20 @@ final class RecordingService: Sendable {
     // MARK: - Lists
 
     /// The recordings, the newest first; with `before` those that began before that one.
-    func list(before id: String?, limit: Int) -> [RecordingInfo] {
+    package func list(before id: String? = nil, limit: Int = usualNumber) -> [RecordingInfo] {
         let alive = control.alive
         let entries = control.catalogue?.list(before: id, limit: min(max(1, limit), Self.maxAtOnce)) ?? []
         return entries.map { alive[$0.id]?.info ?? RecordingInfo($0) }
     }
 
-    func recording(_ id: String) -> RecordingInfo? {
+    package func recording(_ id: String) -> RecordingInfo? {
         control.alive[id]?.info ?? control.catalogue?.entry(id).map { RecordingInfo($0) }
     }
 
     /// The path of a recording's file; not for clients.
     ///
     /// - Parameter part: from 1 on; a recording that still runs has its complete parts, and its first one.
-    func path(of id: String, part: Int) throws(ConferenceError) -> String {
+    package func path(of id: String, part: Int = 1) throws(ConferenceError) -> String {
         if let running = control.alive[id], let path = part == 1 ? running.path : running.path(ofPart: part) {
             return path
         }
@@ -434,7 +444,7 @@ final class RecordingService: Sendable {
     }
 
     /// The path of the file of a track, from 1 on; not for clients.
-    func path(of id: String, track: Int) throws(ConferenceError) -> String {
+    package func path(of id: String, track: Int) throws(ConferenceError) -> String {
         if let path = control.alive[id]?.path(ofTrack: track) { return path }
         guard let catalogue = control.catalogue, let entry = catalogue.entry(id),
             let path = catalogue.path(of: entry, track: track)
@@ -443,7 +453,7 @@ final class RecordingService: Sendable {
     }
 
     /// The path of a complete recording's timeline, as JSON or WebVTT; not for clients.
-    func timelinePath(of id: String, asText: Bool) throws(ConferenceError) -> String {
+    package func timelinePath(of id: String, asText: Bool) throws(ConferenceError) -> String {
         guard let catalogue = control.catalogue, catalogue.entry(id) != nil else { throw .recordingNotFound(id) }
         return catalogue.timelinePath(of: id, asText: asText)
     }

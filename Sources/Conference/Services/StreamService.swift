@@ -3,11 +3,11 @@ import Codecs
 import FoundationEssentials
 import Logging
 import RoomMedia
-import Streaming
+package import Streaming
 import Threads
 
 /// Starts, ends and lists the streams of rooms to other servers.
-final class StreamService: Sendable {
+package final class StreamService: Sendable {
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
     private let thread: ControlThread
@@ -40,7 +40,8 @@ final class StreamService: Sendable {
     // MARK: - Starting
 
     /// Starts a stream; its connection is made in the background.
-    func start(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
+    @discardableResult
+    package func start(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
         let target = try target(request)
         let interval = request.keyframeInterval ?? settings.keyframeInterval
         guard StreamRequest.keyframeIntervals.contains(interval) else {
@@ -160,7 +161,7 @@ final class StreamService: Sendable {
 
     /// Ends a stream. Returns its last state when its connection is closed, after two seconds at the most.
     @discardableResult
-    func end(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
+    package func end(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
         let stream = try rooms.change(room) { slot throws(ConferenceError) in
             guard let stream = slot.streams.stream(id) else { throw .streamNotFound(id) }
             Self.end(stream, &slot)
@@ -193,15 +194,34 @@ final class StreamService: Sendable {
     // MARK: - Lists
 
     /// The streams of a room: those that run, and the latest that are over; the oldest first.
-    func list(_ room: String) throws(ConferenceError) -> [StreamInfo] {
+    package func list(_ room: String) throws(ConferenceError) -> [StreamInfo] {
         guard let infos = rooms.registry[room]?.read(\.streams.infos) else { throw .roomNotFound(room) }
         return infos
     }
 
-    func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
+    package func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
         guard let hosted = rooms.registry[room] else { throw .roomNotFound(room) }
         guard let stream = hosted.read({ $0.streams.stream(id) }) ?? nil else { throw .streamNotFound(id) }
         return stream.info
+    }
+
+    // MARK: - HLS
+
+    /// The stream of a room for players of HLS; nil where the room has none: `RoomSettings.hls` is off, or nobody has
+    /// been in the room since it was turned on.
+    ///
+    /// - Parameters:
+    ///   - request: who asks, as for a seat; the rules of joins are those of watching.
+    ///   - isNew: whether the player begins. A locked room refuses new ones only.
+    package func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream? {
+        // Who watches already does not begin to ask because a neighbour was removed.
+        let request = isNew ? try rooms.registry.checkRemovals(request, at: MonotonicClock.now()) : request
+        let found = try rooms.registry[request.room]?.read { slot throws(ConferenceError) -> HLSStream? in
+            try slot.room.requireWatching(request, isNew: isNew)
+            return slot.hls?.stream
+        }
+        guard let found else { throw .roomNotFound(request.room) }
+        return found
     }
 
     // MARK: - Metrics

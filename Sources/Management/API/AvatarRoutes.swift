@@ -7,7 +7,7 @@ import WebServer
 /// The routes of avatars: those of participants, and stored ones, which tokens name by their claim `avatar`.
 extension RouteTable {
     /// - Parameter policy: says whether a request comes from an administrator or from the participant itself.
-    package mutating func addAvatars(_ conference: any ConferencePictures & ConferenceSeats, policy: AccessPolicy) {
+    package mutating func addAvatars(_ conference: ConferenceServices, policy: AccessPolicy) {
         addAvatar(
             at: "/api/rooms/{room}/participants/{id}/avatar",
             AvatarRoute(
@@ -18,10 +18,10 @@ extension RouteTable {
                 delete: "Takes a participant's avatar away; by who sits there too", failures: [404])
         ) { asked, file in
             let (room, id) = (try asked.room(), asked.parameter("id"))
-            if policy.isAdmin(asked) { return try await conference.setAvatar(file, of: id, in: room) }
-            try await conference.seat(of: try asked.seatClaim(), in: room).setAvatar(file)
+            if policy.isAdmin(asked) { return try await conference.avatars.set(file, of: id, in: room) }
+            try await conference.seats.seat(of: try asked.seatClaim(), in: room).setAvatar(file)
         } get: { asked in
-            .bytes(try await conference.avatar(of: asked.parameter("id"), in: try asked.room()), type: "image/png")
+            .bytes(try await conference.avatars.png(of: asked.parameter("id"), in: try asked.room()), type: "image/png")
         }
         addAvatar(
             at: "/api/avatars/{name}",
@@ -31,10 +31,10 @@ extension RouteTable {
                 delete: "Deletes a stored avatar", failures: [400, 404])
         ) { asked, file in
             let name = asked.parameter("name")
-            guard let file else { return try await conference.deleteStoredAvatar(name) }
-            try await conference.storeAvatar(file, as: name)
+            guard let file else { return try await conference.avatars.delete(name) }
+            try await conference.avatars.store(file, as: name)
         } get: { asked in
-            let file = try await conference.storedAvatar(asked.parameter("name"))
+            let file = try await conference.avatars.file(asked.parameter("name"))
             return .bytes(file, type: ChatPicture.Format(file)?.type ?? "image/png")
         }
     }

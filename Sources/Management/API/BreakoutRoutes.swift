@@ -6,7 +6,7 @@ import WebServer
 
 /// The routes of the breakout groups of a room.
 extension RouteTable {
-    mutating func addBreakout(_ conference: any ConferencePeople) {
+    mutating func addBreakout(_ breakouts: any ConferenceBreakouts) {
         let path = "/api/rooms/{room}/breakout"
         add(
             Route(
@@ -14,7 +14,7 @@ extension RouteTable {
                 RouteDescription(
                     tag: "breakout", summary: "The breakout groups with their people",
                     answers: [.json("The groups.", Schema.ref("Breakout"))], failures: [404])
-            ) { asked in try Self.groups(of: try asked.room(), conference) })
+            ) { asked in try Self.groups(of: try asked.room(), breakouts) })
         add(
             Route(
                 .put, path, .admin,
@@ -27,8 +27,8 @@ extension RouteTable {
             ) { asked in
                 let room = try asked.room()
                 let plan = try await asked.object(keys: ["groups", "mayChoose", "fill", "places", "open", "endsIn"])
-                try conference.breakOut(try plan.breakoutPlan(), in: room)
-                return try Self.groups(of: room, conference)
+                try breakouts.perform(try plan.breakoutPlan(), in: room)
+                return try Self.groups(of: room, breakouts)
             })
         add(
             Route(
@@ -42,8 +42,8 @@ extension RouteTable {
                 let room = try asked.room()
                 let change = try await asked.object(
                     keys: ["names", "mayChoose", "fill", "places", "open", "endsIn", "countdown"])
-                try conference.breakOut(try change.breakoutChange(), in: room)
-                return try Self.groups(of: room, conference)
+                try breakouts.perform(try change.breakoutChange(), in: room)
+                return try Self.groups(of: room, breakouts)
             })
         add(
             Route(
@@ -52,13 +52,13 @@ extension RouteTable {
                     tag: "breakout", summary: "Brings everybody back at once, and forgets the groups",
                     answers: [.empty(204, "Nobody is in a group any more.")], failures: [404, 409])
             ) { asked in
-                try conference.breakOut([.close], in: try asked.room())
+                try breakouts.perform([.close], in: try asked.room())
                 return Response(status: .noContent)
             })
     }
 
-    private static func groups(of room: String, _ conference: any ConferencePeople) throws -> Response {
-        let info = try conference.breakout(of: room)
+    private static func groups(of room: String, _ breakouts: any ConferenceBreakouts) throws -> Response {
+        let info = try breakouts.info(of: room)
         return .json(info?.json ?? ["state": "none", "groups": [], "mayChoose": false, "speakers": []])
     }
 }

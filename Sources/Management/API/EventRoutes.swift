@@ -8,7 +8,7 @@ package import WebServer
 /// The routes of server-sent events.
 extension RouteTable {
     package mutating func addEvents(
-        _ conference: any ConferenceState & ConferenceRooms, readers: SharedLimit, policy: AccessPolicy
+        _ conference: ConferenceServices, readers: SharedLimit, policy: AccessPolicy
     ) {
         let parameters: [RouteDescription.Parameter] = [
             .query(
@@ -41,7 +41,7 @@ extension RouteTable {
                 let room = asked.query("room").map(Names.composed)
                 if let room, !Names.isRoom(room) { throw APIError.badRequest("room: \(Names.roomRule)") }
                 return try source.stream(asked, room: room) {
-                    let rooms = conference.rooms().filter { room == nil || $0.id == room }
+                    let rooms = conference.rooms.list().filter { room == nil || $0.id == room }
                     return ["rooms": .array(rooms.map(\.summary))]
                 }
             })
@@ -54,7 +54,7 @@ extension RouteTable {
             ) { asked in
                 let room = try asked.room()
                 return try source.stream(asked, room: room) {
-                    guard let info = conference.room(room) else { return ["room": .null] }
+                    guard let info = conference.rooms.room(room) else { return ["room": .null] }
                     return ["room": policy.isInsider(asked) ? info.json : info.jsonForOutsiders]
                 }
             })
@@ -63,7 +63,7 @@ extension RouteTable {
 
 /// Opens streams of events.
 private struct EventSource: Sendable {
-    let conference: any ConferenceState & ConferenceRooms
+    let conference: ConferenceServices
     let readers: SharedLimit
     let policy: AccessPolicy
 
@@ -80,10 +80,10 @@ private struct EventSource: Sendable {
                 headers: [.retryAfter: "10"])
         }
         var stream = EventStream(
-            bus: conference.events, filter: filter,
+            bus: conference.state.events, filter: filter,
             // In a cluster the id names the last event of every node.
             last: (asked.headers[.lastEventID] ?? asked.query("lastEventId")).flatMap {
-                EventID($0) ?? EventCursor($0).id(in: conference.events.epoch)
+                EventID($0) ?? EventCursor($0).id(in: conference.state.events.epoch)
             },
             mayReadPrivate: { policy.readsPrivate(asked) }, state: state,
             mayReadRecordings: { (try? await policy.check(.recordings, asked)) != nil })

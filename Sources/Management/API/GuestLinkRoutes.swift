@@ -9,7 +9,7 @@ import WebServer
 extension RouteTable {
     /// - Parameter publicURL: the beginning of links; empty: links begin with the path.
     package mutating func addGuestLinks(
-        _ conference: any ConferenceGuestLinks & ConferenceSeats, policy: AccessPolicy, tokens: GuestLinkTokens,
+        _ conference: ConferenceServices, policy: AccessPolicy, tokens: GuestLinkTokens,
         publicURL: String
     ) {
         let path = "/api/rooms/{room}/links"
@@ -17,7 +17,7 @@ extension RouteTable {
         /// The moderator who asks; nil: an administrator.
         @Sendable func host(_ asked: RouteRequest) throws -> String? {
             if policy.isAdmin(asked) { return nil }
-            return try conference.seat(of: asked.seatClaim(), in: asked.room()).id
+            return try conference.seats.seat(of: asked.seatClaim(), in: asked.room()).id
         }
         add(
             Route(
@@ -27,7 +27,7 @@ extension RouteTable {
                     answers: [.json("The list.", Schema.list(of: Schema.ref("GuestLink")))], failures: [404])
             ) { asked in
                 let room = try asked.room()
-                return .json(.array(try conference.guestLinks(of: room, for: host(asked)).map { json($0, room) }))
+                return .json(.array(try conference.guestLinks.list(of: room, for: host(asked)).map { json($0, room) }))
             })
         add(
             Route(
@@ -44,7 +44,7 @@ extension RouteTable {
                 wish.life = try body.number("expiresIn") ?? wish.life
                 wish.uses = try body.integer("uses")
                 return .json(
-                    json(try conference.makeGuestLink(wish, in: room, for: host(asked)), room), status: .created)
+                    json(try conference.guestLinks.make(wish, in: room, for: host(asked)), room), status: .created)
             })
         add(
             Route(
@@ -53,7 +53,7 @@ extension RouteTable {
                     tag: "rooms", summary: "Revokes a guest link; who has come in by it stays",
                     answers: [.empty(204, "Revoked.")], failures: [404])
             ) { asked in
-                try conference.revokeGuestLink(asked.parameter("id"), in: asked.room(), for: host(asked))
+                try conference.guestLinks.revoke(asked.parameter("id"), in: asked.room(), for: host(asked))
                 return Response(status: .noContent)
             })
     }

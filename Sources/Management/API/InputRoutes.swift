@@ -5,7 +5,7 @@ import WebServer
 
 /// The routes of sources that are pulled into rooms.
 extension RouteTable {
-    package mutating func addInputs(_ conference: any ConferenceInputs) {
+    package mutating func addInputs(_ inputs: any ConferenceInputs) {
         let path = "/api/rooms/{room}/inputs"
         add(
             Route(
@@ -24,7 +24,7 @@ extension RouteTable {
                     throw APIError.badRequest("name: the name of the participant that shows it")
                 }
                 let wish = InputRequest(url: url, name: name, loops: try body.bool("loop") ?? false)
-                return .json(try conference.addInput(wish, to: try asked.room()).json, status: .created)
+                return .json(try inputs.add(wish, to: try asked.room()).json, status: .created)
             })
         add(
             Route(
@@ -32,14 +32,14 @@ extension RouteTable {
                 RouteDescription(
                     tag: "inputs", summary: "The inputs of a room, the oldest first, with the last ones that are over",
                     answers: [.json("The list.", Schema.list(of: Schema.ref("Input")))], failures: [404])
-            ) { asked in .json(.array(try conference.inputs(of: try asked.room()).map(\.json))) })
+            ) { asked in .json(.array(try inputs.list(try asked.room()).map(\.json))) })
         add(
             Route(
                 .get, path + "/{id}", .admin,
                 RouteDescription(
                     tag: "inputs", summary: "One input", answers: [.json("The input.", Schema.ref("Input"))],
                     failures: [404])
-            ) { asked in .json(try conference.input(asked.parameter("id"), in: try asked.room()).json) })
+            ) { asked in .json(try inputs.input(asked.parameter("id"), in: try asked.room()).json) })
         add(
             Route(
                 .delete, path + "/{id}", .admin,
@@ -47,7 +47,7 @@ extension RouteTable {
                     tag: "inputs", summary: "Ends an input: its participant leaves", answers: [.empty(204, "Ended.")],
                     failures: [404])
             ) { asked in
-                try conference.removeInput(asked.parameter("id"), from: try asked.room())
+                try inputs.remove(asked.parameter("id"), from: try asked.room())
                 return Response(status: .noContent)
             })
     }

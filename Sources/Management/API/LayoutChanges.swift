@@ -7,34 +7,34 @@ package import WebServer
 /// Adds and removes layouts at run time: on this server, or in the store of its cluster, from where every node takes
 /// them.
 package struct LayoutChanges: Sendable {
-    package let conference: any ConferenceLayouts
+    package let layouts: any ConferenceLayouts
     /// nil: there is no cluster.
     package let directory: (any ClusterDirectory)?
     /// Throws where another node uses a layout, or does not say so.
     package let checkOthers: @Sendable (_ name: String, RouteRequest) async throws -> Void
 
     package init(
-        conference: any ConferenceLayouts, directory: (any ClusterDirectory)?,
+        layouts: any ConferenceLayouts, directory: (any ClusterDirectory)?,
         checkOthers: @escaping @Sendable (_ name: String, RouteRequest) async throws -> Void
     ) {
-        self.conference = conference
+        self.layouts = layouts
         self.directory = directory
         self.checkOthers = checkOthers
     }
 
     package func put(_ name: String, _ json: [UInt8]) async throws {
-        guard let directory else { return try await conference.putLayout(name, json: json) }
-        try await conference.checkLayout(name, json: json)
+        guard let directory else { return try await layouts.put(name, json: json) }
+        try await layouts.check(name, json: json)
         let isStored = try await stored { () async throws(ClusterError) in try await directory.putLayout(name, json) }
         if !isStored { throw APIError(.conflict, "the cluster has as many layouts as it keeps: remove one first") }
     }
 
     package func delete(_ name: String, _ asked: RouteRequest) async throws {
-        guard let directory else { return try await conference.deleteLayout(name) }
-        try conference.checkUnusedLayout(name)
+        guard let directory else { return try await layouts.delete(name) }
+        try layouts.checkUnused(name)
         try await checkOthers(name, asked)
         if try await stored({ () async throws(ClusterError) in try await directory.deleteLayout(name) }) { return }
-        guard conference.layouts().contains(where: { $0.name == name }) else {
+        guard layouts.all.contains(where: { $0.name == name }) else {
             throw ConferenceError.unknownLayout(name)
         }
         throw APIError(

@@ -7,7 +7,7 @@ import WebServer
 /// The routes of layouts.
 extension RouteTable {
     package mutating func addLayouts(_ changes: LayoutChanges) {
-        let conference = changes.conference
+        let layouts = changes.layouts
         add(
             Route(
                 .get, "/api/layouts", .guest,
@@ -18,7 +18,7 @@ extension RouteTable {
                             "Their names, descriptions, and an example of five people.",
                             Schema.list(of: Schema.ref("Layout")))
                     ])
-            ) { _ in .json(.array(conference.layouts().map(\.json))) })
+            ) { _ in .json(.array(layouts.all.map(\.json))) })
         add(
             Route(
                 .put, "/api/layouts/{name}", .admin,
@@ -30,9 +30,9 @@ extension RouteTable {
             ) { asked in
                 let name = try asked.layoutName()
                 let body = try await asked.body(upTo: LayoutDocument.maxBytes)
-                let isNew = !conference.layouts().contains { $0.name == name }
+                let isNew = !layouts.all.contains { $0.name == name }
                 try await changes.put(name, body)
-                let layout = conference.layouts().first { $0.name == name }
+                let layout = layouts.all.first { $0.name == name }
                 return .json(
                     layout?.json ?? ["name": .string(name), "description": ""], status: isNew ? .created : .ok)
             })

@@ -6,7 +6,7 @@ import WebServer
 
 /// The recordings of a room's meeting, for those who are in it.
 extension RouteTable {
-    package mutating func addMeeting(_ conference: any ConferenceSeats, links: RecordingLinks) {
+    package mutating func addMeeting(_ seats: any ConferenceSeats, links: RecordingLinks) {
         add(
             Route(
                 .get, "/api/rooms/{room}/recordings", .endpoint,
@@ -20,7 +20,7 @@ extension RouteTable {
                     ],
                     failures: [400, 401, 403])
             ) { asked in
-                let seat = try conference.seat(of: try asked.seatClaim(), in: try asked.room())
+                let seat = try seats.seat(of: try asked.seatClaim(), in: try asked.room())
                 let now = Int(Date().timeIntervalSince1970)
                 let (own, recordings) = (seat.ownRecordings(), try seat.recordings())
                 return .json(

@@ -8,7 +8,7 @@ package import WebServer
 extension RouteTable {
     /// - Parameter downloads: the places of files that are sent at the same time.
     package mutating func addPictures(
-        _ conference: any ConferencePictures & ConferenceSeats, downloads: ConcurrencyLimit
+        _ conference: ConferenceServices, downloads: ConcurrencyLimit
     ) {
         add(
             Route(
@@ -27,7 +27,7 @@ extension RouteTable {
                 let room = try asked.room()
                 // Before the body: who has no seat gets nothing read.
                 let claim = try asked.seatClaim()
-                let seat = try conference.seat(of: claim, in: room)
+                let seat = try conference.seats.seat(of: claim, in: room)
                 let picture = try await seat.sendPicture(
                     try await asked.body(upTo: ChatPicture.maxBytes), to: asked.query("to"))
                 return .json(picture.json, status: .created)
@@ -45,7 +45,7 @@ extension RouteTable {
                 placement: .node("picture")
             ) { asked in
                 let id = asked.parameter("picture")
-                let path = try conference.picturePath(id)
+                let path = try conference.pictures.path(of: id)
                 guard let format = ChatPicture.Format(id: id) else { throw ConferenceError.pictureNotFound }
                 guard let place = downloads.take() else {
                     throw APIError(.overloaded, "too many files are being downloaded", headers: [.retryAfter: "5"])

@@ -23,7 +23,7 @@ extension RouteTable {
     ///   - downloads: the places of files that are sent at the same time.
     ///   - publicURL: the beginning of links; empty: links begin with the path.
     package mutating func addRecordings(
-        _ conference: any ConferenceRecordings, links: RecordingLinks, policy: AccessPolicy,
+        _ recordings: any ConferenceRecordings, links: RecordingLinks, policy: AccessPolicy,
         downloads: ConcurrencyLimit,
         publicURL: String
     ) {
@@ -41,7 +41,7 @@ extension RouteTable {
             ) { asked in
                 let room = try asked.room()
                 let wish = try await RecordingRequest(asked.object(keys: ["view", "audioOnly", "tracks", "group"]))
-                return .json(try await conference.startRecording(room, wish).jsonForReaders, status: .created)
+                return .json(try await recordings.start(room, wish).jsonForReaders, status: .created)
             })
         add(
             Route(
@@ -50,8 +50,8 @@ extension RouteTable {
                     tag: "recordings", summary: "The recordings, a page at a time",
                     parameters: [
                         .query(
-                            "limit", "The most recordings to return; \(Conference.recordingsAtOnce) by default.",
-                            Schema.integer(1...Conference.maxRecordingsAtOnce)),
+                            "limit", "The most recordings to return; \(RecordingService.usualNumber) by default.",
+                            Schema.integer(1...RecordingService.maxAtOnce)),
                         .query(
                             "before",
                             "The id of a recording: those that began before it. The last one of a page gives the next page."
@@ -62,22 +62,22 @@ extension RouteTable {
                 placement: .everywhere(.recordings)
             ) { asked in
                 let limit =
-                    try asked.wholeNumber("limit", in: 1...Conference.maxRecordingsAtOnce)
-                    ?? Conference.recordingsAtOnce
-                if let part = try conference.recordings(forNode: asked, limit: limit) { return .json(.array(part)) }
+                    try asked.wholeNumber("limit", in: 1...RecordingService.maxAtOnce)
+                    ?? RecordingService.usualNumber
+                if let part = try recordings.recordings(forNode: asked, limit: limit) { return .json(.array(part)) }
                 let before = asked.query("before")
-                if let before, conference.recording(before) == nil {
+                if let before, recordings.recording(before) == nil {
                     throw APIError.badRequest(
                         "before: there is no such recording (any more); leave it out to begin with the newest")
                 }
-                return .json(.array(conference.recordings(before: before, limit: limit).map(\.jsonForReaders)))
+                return .json(.array(recordings.list(before: before, limit: limit).map(\.jsonForReaders)))
             })
         add(
             Route(
                 .get, "/api/recordings/{id}", .recordings,
                 RouteDescription(tag: "recordings", summary: "One recording", answers: [one], failures: [404]),
                 placement: .node("id")
-            ) { asked in .json(try conference.known(asked.parameter("id")).jsonForReaders) })
+            ) { asked in .json(try recordings.known(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
                 .patch, "/api/recordings/{id}", .recordingKeeper,
@@ -91,13 +91,13 @@ extension RouteTable {
                 let id = asked.parameter("id")
                 let body = try await asked.object(keys: ["state", "title"])
                 if let title = try body.text("title"), body.members.count == 1 {
-                    return .json(try await conference.renameRecording(id, to: title).json)
+                    return .json(try await recordings.rename(id, to: title).json)
                 }
                 guard policy.isAdmin(asked) else { throw APIError.badRequest("title: the text, or empty for none") }
                 switch try body.text("state") {
-                case "paused" where body.members.count == 1: return .json(try conference.pauseRecording(id).json)
+                case "paused" where body.members.count == 1: return .json(try recordings.pause(id).json)
                 case "recording" where body.members.count == 1:
-                    return .json(try conference.resumeRecording(id).json)
+                    return .json(try recordings.resume(id).json)
                 default: throw APIError.badRequest("state: paused or recording, or title, and not both")
                 }
             })
@@ -108,7 +108,7 @@ extension RouteTable {
                     tag: "recordings", summary: "Finishes a recording; answers once its file is complete",
                     answers: [one], failures: [404, 409]),
                 placement: .node("id")
-            ) { asked in .json(try await conference.stopRecording(asked.parameter("id")).jsonForReaders) })
+            ) { asked in .json(try await recordings.stop(asked.parameter("id")).jsonForReaders) })
         add(
             Route(
                 .post, "/api/recordings/{id}/marks", .admin,
@@ -121,7 +121,7 @@ extension RouteTable {
                 guard let text = try await asked.object(keys: ["text"]).text("text") else {
                     throw APIError.badRequest("text: the title of the chapter")
                 }
-                try conference.markRecording(asked.parameter("id"), text)
+                try recordings.mark(asked.parameter("id"), text)
                 return Response(status: .noContent)
             })
         add(
@@ -133,7 +133,7 @@ extension RouteTable {
                     answers: [.json(202, "It waits for its turn.", Schema.ref("Recording"))], failures: [404, 409, 503]),
                 placement: .node("id")
             ) { asked in
-                .json(try await conference.deliverRecording(asked.parameter("id")).jsonForReaders, status: .accepted)
+                .json(try await recordings.deliver(asked.parameter("id")).jsonForReaders, status: .accepted)
             })
         add(
             Route(
@@ -144,11 +144,11 @@ extension RouteTable {
                     answers: [.empty(204, "Removed.")], failures: [404, 409, 503]),
                 placement: .node("id")
             ) { asked in
-                try await conference.removeRecording(asked.parameter("id"))
+                try await recordings.remove(asked.parameter("id"))
                 return Response(status: .noContent)
             })
-        addTimeline(conference, downloads)
-        addThumbnail(conference, downloads)
+        addTimeline(recordings, downloads)
+        addThumbnail(recordings, downloads)
         add(
             Route(
                 .post, "/api/recordings/{id}/link", .recordingKeeper,
@@ -163,7 +163,7 @@ extension RouteTable {
                 guard (1...RecordingLinks.maxLife).contains(seconds) else {
                     throw APIError.badRequest("seconds: a whole number from 1 to \(RecordingLinks.maxLife)")
                 }
-                let recording = try conference.known(asked.parameter("id"))
+                let recording = try recordings.known(asked.parameter("id"))
                 let expires = Int(Date().timeIntervalSince1970) + seconds
                 return .json(
                     [
@@ -195,10 +195,10 @@ extension RouteTable {
                 let track = try asked.wholeNumber("track", in: 1...maxTracks)
                 let id = asked.parameter("id")
                 let path =
-                    if let track { try conference.recordingPath(id, track: track) } else {
-                        try conference.recordingPath(id, part: part)
+                    if let track { try recordings.path(of: id, track: track) } else {
+                        try recordings.path(of: id, part: part)
                     }
-                let isDelivered = conference.recording(id)?.delivery?.state == .delivered
+                let isDelivered = recordings.recording(id)?.delivery?.state == .delivered
                 if isDelivered, access(path, F_OK) != 0 {
                     throw APIError.notFound(
                         "the file was delivered elsewhere and is not on this server any more: delivery.location of the recording says where it is"
@@ -209,7 +209,7 @@ extension RouteTable {
     }
 
     /// A small picture of a recording, for those who may have its file.
-    private mutating func addThumbnail(_ conference: any ConferenceRecordings, _ downloads: ConcurrencyLimit) {
+    private mutating func addThumbnail(_ recordings: any ConferenceRecordings, _ downloads: ConcurrencyLimit) {
         add(
             Route(
                 .get, "/api/recordings/{id}/thumbnail", .recordingFile,
@@ -220,13 +220,13 @@ extension RouteTable {
                     answers: [.file("The picture.", "image/jpeg"), .empty(304, "Unchanged.")], failures: [404, 503]),
                 placement: .node("id")
             ) { asked in
-                let path = try await conference.thumbnailPath(asked.parameter("id"))
+                let path = try await recordings.thumbnailPath(of: asked.parameter("id"))
                 return try await FileAnswer.make(path, "image/jpeg", for: asked, downloads)
             })
     }
 
     /// Who was in a recording and who spoke when, for those who may have its file.
-    private mutating func addTimeline(_ conference: any ConferenceRecordings, _ downloads: ConcurrencyLimit) {
+    private mutating func addTimeline(_ recordings: any ConferenceRecordings, _ downloads: ConcurrencyLimit) {
         add(
             Route(
                 .get, "/api/recordings/{id}/timeline", .recordingFile,
@@ -241,7 +241,7 @@ extension RouteTable {
             ) { asked in
                 let format = asked.query("format") ?? "json"
                 guard ["json", "vtt"].contains(format) else { throw APIError.badRequest("format: json or vtt") }
-                let path = try conference.timelinePath(asked.parameter("id"), asText: format == "vtt")
+                let path = try recordings.timelinePath(of: asked.parameter("id"), asText: format == "vtt")
                 return try await FileAnswer.make(
                     path, format == "vtt" ? "text/vtt; charset=utf-8" : "application/json", for: asked, downloads)
             })

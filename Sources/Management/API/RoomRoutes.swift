@@ -8,7 +8,7 @@ package import WebServer
 /// The routes of rooms and participants.
 extension RouteTable {
     /// - Parameter policy: says who may see the participants of private rooms.
-    package mutating func addRooms(_ conference: any ConferenceService, limits: RequestLimits, policy: AccessPolicy) {
+    package mutating func addRooms(_ conference: ConferenceServices, limits: RequestLimits, policy: AccessPolicy) {
         add(
             Route(
                 .get, "/api/rooms", .reader,
@@ -16,7 +16,7 @@ extension RouteTable {
                     tag: "rooms", summary: "All rooms",
                     answers: [.json("The rooms.", Schema.list(of: Schema.ref("RoomSummary")))]),
                 placement: .everywhere(.rooms)
-            ) { _ in .json(.array(conference.rooms().map(\.summary))) })
+            ) { _ in .json(.array(conference.rooms.list().map(\.summary))) })
         add(
             Route(
                 .get, "/api/rooms/{room}", .reader,
@@ -28,7 +28,7 @@ extension RouteTable {
                     answers: [.json("The room.", Schema.ref("Room"))], failures: [404])
             ) { asked in
                 let id = try asked.room()
-                guard let room = conference.room(id) else { throw ConferenceError.roomNotFound(id) }
+                guard let room = conference.rooms.room(id) else { throw ConferenceError.roomNotFound(id) }
                 return .json(policy.isInsider(asked) ? room.json : room.jsonForOutsiders)
             })
         add(
@@ -44,7 +44,7 @@ extension RouteTable {
                 let room = try asked.room()
                 let change = try RoomSettingsChange(try await asked.object(keys: RoomSettingsChange.keys))
                 do throws(ConferenceError) {
-                    let (info, isNew) = try conference.createRoom(room, change)
+                    let (info, isNew) = try conference.rooms.create(room, change)
                     return .json(info.json, status: isNew ? .created : .ok)
                 } catch {
                     let refusal = Refusal(error)
@@ -60,7 +60,7 @@ extension RouteTable {
                     tag: "rooms", summary: "Ends the call for everyone", answers: [.empty(204, "Ended.")],
                     failures: [404])
             ) { asked in
-                try conference.endRoom(try asked.room())
+                try conference.rooms.end(try asked.room())
                 return Response(status: .noContent)
             })
         add(
@@ -74,14 +74,14 @@ extension RouteTable {
             ) { asked in
                 try limits.checkSnapshot(asked)
                 let view = asked.query("view") ?? ViewSettings.main
-                return .bytes(try await conference.snapshot(try asked.room(), view: view), type: "image/png")
+                return .bytes(try await conference.rooms.snapshot(try asked.room(), view: view), type: "image/png")
             })
-        addParticipants(conference, policy: policy)
-        addWaiting(conference)
-        addBreakout(conference)
+        addParticipants(conference.people, policy: policy)
+        addWaiting(conference.people)
+        addBreakout(conference.breakouts)
     }
 
-    private mutating func addParticipants(_ conference: any ConferenceService, policy: AccessPolicy) {
+    private mutating func addParticipants(_ people: any ConferencePeople, policy: AccessPolicy) {
         let path = "/api/rooms/{room}/participants/{id}"
         add(
             Route(
@@ -92,7 +92,7 @@ extension RouteTable {
                     answers: [.json("As it is now.", Schema.ref("Participant"))], failures: [400, 404, 413])
             ) { asked in
                 let change = try ParticipantChange(try await asked.object(keys: ParticipantChange.keys))
-                return .json(try conference.updateParticipant(asked.parameter("id"), in: try asked.room(), change).json)
+                return .json(try people.update(asked.parameter("id"), in: try asked.room(), change).json)
             })
         add(
             Route(
@@ -101,7 +101,7 @@ extension RouteTable {
                     tag: "participants", summary: "Removes a participant", answers: [.empty(204, "Removed.")],
                     failures: [404])
             ) { asked in
-                try conference.removeParticipant(asked.parameter("id"), in: try asked.room())
+                try people.remove(asked.parameter("id"), in: try asked.room())
                 return Response(status: .noContent)
             })
         add(
@@ -113,7 +113,7 @@ extension RouteTable {
                         "Statistics of the media from and to a participant; its address only for itself and administrators",
                     answers: [.json("The statistics.", Schema.ref("Statistics"))], failures: [404])
             ) { asked in
-                var statistics = try await conference.statistics(asked.parameter("id"), in: try asked.room())
+                var statistics = try await people.statistics(asked.parameter("id"), in: try asked.room())
                 // Nobody learns another's address from a mixer.
                 if !policy.readsAddress(asked) { statistics.hideAddress() }
                 return .json(statistics.json)

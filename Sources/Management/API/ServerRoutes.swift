@@ -11,7 +11,7 @@ extension RouteTable {
     ///     believes it. A store that is down for every node changes nothing. Health never depends on it.
     ///   - isEmptying: whether the node's rooms are being given away.
     package mutating func addServer(
-        _ conference: any ConferenceState, policy: AccessPolicy,
+        _ state: any ConferenceState, policy: AccessPolicy,
         clusterFault: @escaping @Sendable () -> String? = { nil },
         isEmptying: @escaping @Sendable () -> Bool = { false }, statistics: @escaping @Sendable () -> [MetricSample]
     ) {
@@ -33,11 +33,11 @@ extension RouteTable {
                         )
                     ], answers: [ok], failures: [503])
             ) { asked in
-                if conference.isDraining || isEmptying() {
+                if state.isDraining || isEmptying() {
                     throw APIError(.draining, "the server is going down", headers: [.retryAfter: "10"])
                 }
                 // In a cluster a node that takes no new room lets people into those that run, and passes others on.
-                if conference.isOverloaded, asked.query("overload") != "ignore" {
+                if state.isOverloaded, asked.query("overload") != "ignore" {
                     throw APIError(
                         .overloaded, "the server has all the calls that it can carry", headers: [.retryAfter: "5"])
                 }
@@ -56,7 +56,7 @@ extension RouteTable {
                     answers: [.file("Prometheus text.", "text/plain")]
                 )
             ) { asked in
-                let samples = conference.metrics(namesPrivateRooms: policy.isAdmin(asked)) + statistics()
+                let samples = state.metrics(namesPrivateRooms: policy.isAdmin(asked)) + statistics()
                 return .text(PrometheusText.write(samples), type: PrometheusText.contentType)
             })
     }

@@ -7,7 +7,7 @@ import WebServer
 
 /// The routes of a room's streams to other servers.
 extension RouteTable {
-    package mutating func addStreams(_ conference: any ConferenceStreams) {
+    package mutating func addStreams(_ streams: any ConferenceStreams) {
         let one = RouteDescription.Answer.json("The stream.", Schema.ref("StreamOut"))
         add(
             Route(
@@ -29,7 +29,7 @@ extension RouteTable {
                 }
                 let request = StreamRequest(
                     url: url, view: try body.text("view"), keyframeInterval: interval.map { .seconds($0) })
-                return .json(try conference.startStream(try asked.room(), request).json, status: .created)
+                return .json(try streams.start(try asked.room(), request).json, status: .created)
             })
         add(
             Route(
@@ -38,12 +38,12 @@ extension RouteTable {
                     tag: "streams", summary: "The streams of a room that run, and the latest that are over",
                     answers: [.json("The list, the oldest first.", Schema.list(of: Schema.ref("StreamOut")))],
                     failures: [404])
-            ) { asked in .json(.array(try conference.streams(of: try asked.room()).map(\.json))) })
+            ) { asked in .json(.array(try streams.list(try asked.room()).map(\.json))) })
         add(
             Route(
                 .get, "/api/rooms/{room}/streams/{id}", .admin,
                 RouteDescription(tag: "streams", summary: "One stream", answers: [one], failures: [404])
-            ) { asked in .json(try conference.stream(asked.parameter("id"), in: try asked.room()).json) })
+            ) { asked in .json(try streams.stream(asked.parameter("id"), in: try asked.room()).json) })
         add(
             Route(
                 .delete, "/api/rooms/{room}/streams/{id}", .admin,
@@ -51,7 +51,7 @@ extension RouteTable {
                     tag: "streams", summary: "Ends a stream; answers once its connection is closed, within 2 s",
                     answers: [.empty(204, "Ended.")], failures: [404])
             ) { asked in
-                _ = try await conference.endStream(asked.parameter("id"), in: try asked.room())
+                _ = try await streams.end(asked.parameter("id"), in: try asked.room())
                 return Response(status: .noContent)
             })
     }

@@ -5,7 +5,7 @@ import WebServer
 
 /// The routes of those who wait to be let into a room.
 extension RouteTable {
-    mutating func addWaiting(_ conference: any ConferencePeople) {
+    mutating func addWaiting(_ people: any ConferencePeople) {
         add(
             Route(
                 .get, "/api/rooms/{room}/waiting", .admin,
@@ -14,8 +14,8 @@ extension RouteTable {
                     answers: [.json("The first comer first.", Schema.list(of: Schema.ref("WaitingPerson")))],
                     failures: [404])
             ) { asked in
-                let people = try conference.waitingPeople(in: try asked.room())
-                return .json(.array(people.map { ["id": .string($0.id), "name": .string($0.name)] }))
+                let waiting = try people.waiting(in: try asked.room())
+                return .json(.array(waiting.map { ["id": .string($0.id), "name": .string($0.name)] }))
             })
         add(
             Route(
@@ -30,7 +30,7 @@ extension RouteTable {
                     let all = WaitingDecision.allCases.map(\.rawValue).joined(separator: ", ")
                     throw APIError(.badRequest, "decision: one of \(all)", status: .badRequest)
                 }
-                try conference.decide(decision, about: asked.parameter("id"), in: try asked.room())
+                try people.decide(decision, about: asked.parameter("id"), in: try asked.room())
                 return Response(status: .noContent)
             })
     }

@@ -25,7 +25,7 @@ package final class JoinTracer: Sendable {
     }
 
     private let url: String
-    private let conference: any ConferenceState & ConferencePeople
+    private let conference: ConferenceServices
     private let poster: any HTTPPoster
     private let version: String
     private let logger: Logger
@@ -33,7 +33,7 @@ package final class JoinTracer: Sendable {
     private let task = Guarded<Task<Void, Never>?>(nil)
 
     package init(
-        _ url: String, _ conference: any ConferenceState & ConferencePeople, poster: any HTTPPoster, version: String,
+        _ url: String, _ conference: ConferenceServices, poster: any HTTPPoster, version: String,
         logger: Logger
     ) {
         self.url = url
@@ -61,7 +61,7 @@ package final class JoinTracer: Sendable {
             var (waiting, spans): ([JoinTrace], [JSONValue]) = ([], [])
             for join in joins {
                 var join = join
-                let statistics = try? await conference.statistics(join.participant, in: join.room)
+                let statistics = try? await conference.people.statistics(join.participant, in: join.room)
                 if let statistics { join.milestones = statistics.milestones }
                 let now = MonotonicClock.now()
                 if statistics == nil || join.isComplete || now - join.joined > Self.limit {
@@ -94,7 +94,7 @@ package final class JoinTracer: Sendable {
     }
 
     private func readJoins(after position: inout Int, into joins: inout [JoinTrace]) {
-        let bus = conference.events
+        let bus = conference.state.events
         while true {
             let page = bus.page(after: position, limit: 500)
             guard let last = page.events.last?.event.sequence else { return }

@@ -36,7 +36,7 @@ package struct HLSEndpoint: Sendable {
     package func index(_ asked: RouteRequest) async throws -> Response {
         let opened = try await open(asked, isNew: true)
         let window = try await waiting(asked) { await opened.stream.playlist(segment: 0, part: 0) }
-        let room = joins.conference.room(try asked.room())
+        let room = joins.conference.rooms.room(try asked.room())
         let rate = room?.renditions.filter { $0.codec == .h264 }.map(\.bitRate).max() ?? .kilobits(1500)
         guard let text = window.multivariant(query: opened.query, videoRate: rate) else { throw Self.notYet }
         return Self.playlist(text)
@@ -139,7 +139,7 @@ package struct HLSEndpoint: Sendable {
             request.pin = asked.query("pin") ?? joins.pin(inToken: token)
             stream = try await joins.watch(request, isNew: isNew, token: token)
         }
-        let settings = joins.conference.settings(of: room)
+        let settings = joins.conference.rooms.settings(of: room)
         guard let stream else {
             guard settings?.hls == true else {
                 throw APIError.notFound(

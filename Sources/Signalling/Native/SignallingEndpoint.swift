@@ -100,7 +100,7 @@ package final class SignallingEndpoint: Sendable {
                 await join(request, asksRole: asksRole, token: token, client)
             case .resume(let claim): await resume(claim, client)
             case .stopWaiting:
-                if let wait = client.takeWait() { joins.conference.stopWaiting(wait.id, in: wait.room) }
+                if let wait = client.takeWait() { joins.conference.seats.stopWaiting(wait.id, in: wait.room) }
             case .seat(let request): await handle(request, client)
             case .leave(let returns):
                 guard let seat = client.takeSeat() else { continue }
@@ -173,7 +173,7 @@ package final class SignallingEndpoint: Sendable {
             }
             var claim = claim
             claim.client.address = client.connection.handshake.remote
-            let seat = try joins.conference.seat(resuming: claim, events: events(of: client))
+            let seat = try joins.conference.seats.seat(resuming: claim, events: events(of: client))
             await enter(seat, Welcome(seat, nil), client)
         } catch {
             await perform(client.step { $0.refused(Refusal(any: error), wasResume: true) }, client)

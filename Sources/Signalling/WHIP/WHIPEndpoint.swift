@@ -134,7 +134,7 @@ package final class WHIPEndpoint: Sendable {
         guard direction == .whep else { return admitted }
         admitted.becomeViewer()
         // WHEP does not create a room.
-        guard let room = joins.conference.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
+        guard let room = joins.conference.rooms.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
         if let other = request.asParticipant, !room.participants.contains(where: { $0.id == other }) {
             throw ConferenceError.participantNotFound(other)
         }
@@ -186,9 +186,9 @@ package final class WHIPEndpoint: Sendable {
         _ request: AdmittedJoin, _ screen: ResumeClaim?, ended: @escaping @Sendable () -> Void
     ) throws(ConferenceError) -> any MediaSeat {
         if let screen {
-            return try joins.conference.screen(of: screen, in: request.room, for: request.client, ended: ended)
+            return try joins.conference.seats.screen(of: screen, in: request.room, for: request.client, ended: ended)
         }
-        return try joins.conference.seat(request) { event in if case .left = event.event { ended() } }
+        return try joins.conference.seats.seat(request) { event in if case .left = event.event { ended() } }
     }
 
     private func end(_ id: String) {

@@ -23,7 +23,7 @@ import Testing
             let ann = try join(conference, "Ann")
             let bob = try join(conference, "Bob")
             bob.leave()
-            try conference.endRoom("r")
+            try conference.rooms.end("r")
             let told = events(conference)
             #expect(
                 kinds(conference) == [
@@ -83,13 +83,13 @@ import Testing
         try await withConference { conference in
             var change = RoomSettingsChange()
             change.pin = "1234"
-            try conference.createRoom("r", change)
+            try conference.rooms.create("r", change)
             var request = AdmittedJoin(room: "r", name: "Ann")
             request.pin = "1234"
             let ann = try conference.join(request) { _ in }
             // What happens in the step that opens the room is private still.
             change.pin = ""
-            try conference.updateRoom("r", change)
+            try conference.rooms.update("r", change)
             ann.leave()
             #expect(events(conference).map(\.isPrivate) == [false, true, false])
         }
@@ -119,11 +119,11 @@ import Testing
         try await withConference(in: ScratchDirectory()) { conference in
             _ = try join(conference, "Ann")
             let before = conference.events.last
-            let id = try await conference.startRecording("r").id
-            try conference.pauseRecording(id)
-            try conference.pauseRecording(id)
-            try conference.resumeRecording(id)
-            try await conference.stopRecording(id)
+            let id = try await conference.recordings.start("r").id
+            try conference.recordings.pause(id)
+            try conference.recordings.pause(id)
+            try conference.recordings.resume(id)
+            try await conference.recordings.stop(id)
             let told = kinds(conference, after: before).filter { $0 != "participant.updated" }
             #expect(told.dropLast() == ["recording.started", "recording.paused", "recording.resumed"])
             // It fails where no picture came in the moment between.

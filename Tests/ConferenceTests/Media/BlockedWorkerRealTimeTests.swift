@@ -26,7 +26,7 @@ struct BlockedWorkerRealTimeTests {
                 while isBlocked.withLock({ $0 }) { usleep(1000) }
             }
             #expect(await eventually { isRunning.withLock { $0 } })
-            for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
+            for room in ["a", "b"] { try conference.rooms.create(room, RoomSettingsChange()) }
             try await body(conference) { isBlocked.withLock { $0 = false } }
         }
     }
@@ -34,7 +34,7 @@ struct BlockedWorkerRealTimeTests {
     @Test("the rooms go on with the other threads, of which there is always one")
     func others() async throws {
         try await withBlockedWorker(workers: nil) { conference, _ in
-            for room in ["a", "b", "a"] { _ = try await conference.snapshot(room) }
+            for room in ["a", "b", "a"] { _ = try await conference.rooms.snapshot(room) }
         }
     }
 
@@ -42,14 +42,14 @@ struct BlockedWorkerRealTimeTests {
     func none() async throws {
         try await withBlockedWorker(workers: 1) { conference, unblock in
             // A room whose output nobody takes has no ticks that could be late.
-            _ = try await conference.startRecording("a")
+            _ = try await conference.recordings.start("a")
             #expect(await eventually { conference.media.overload.level > .none })
             let tick = Guarded(false)
             conference.media.audioClocks[0].execute { _ in tick.withLock { $0 = true } }
             #expect(await eventually(.seconds(2)) { tick.withLock { $0 } })
             unblock()
-            _ = try await conference.snapshot("a")
-            _ = try await conference.snapshot("b")
+            _ = try await conference.rooms.snapshot("a")
+            _ = try await conference.rooms.snapshot("b")
         }
     }
 }

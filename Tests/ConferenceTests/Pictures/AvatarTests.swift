@@ -94,8 +94,8 @@ import Threads
         let file = try Self.png(16, 16)
         try await store.store(file, as: "a")
         let gate = DispatchSemaphore(value: 0)
-        store.files.submit { gate.wait() }
-        while store.files.submit({}) {}
+        store.lane.submit { gate.wait() }
+        while store.lane.submit({}) {}
         let refusal = await kind { () async throws(ConferenceError) -> Void in _ = try await store.file("a") }
         _ = try await store.decode(file)
         gate.signal()
@@ -120,24 +120,24 @@ import Threads
         let conference = try Conference(settings, logger: Logger(label: "test"))
         try conference.start()
         let file = try Self.png(64, 64)
-        try await conference.storeAvatar(file, as: "ann")
+        try await conference.avatars.store(file, as: "ann")
         var request = AdmittedJoin(room: "r", name: "Ann")
         request.avatar = "ann"
         let ann = try conference.join(request) { _ in }
         let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
-        #expect(await eventually { (try? await conference.avatar(of: ann.id, in: "r")) != nil })
-        let shown = try await conference.avatar(of: ann.id, in: "r")
+        #expect(await eventually { (try? await conference.avatars.png(of: ann.id, in: "r")) != nil })
+        let shown = try await conference.avatars.png(of: ann.id, in: "r")
         #expect(try StillImage(shown, limits: AvatarStore.limits).width == 64)
         func avatarFault(_ id: String) async -> ConferenceError? {
-            await kind { () async throws(ConferenceError) -> Void in _ = try await conference.avatar(of: id, in: "r") }
+            await kind { () async throws(ConferenceError) -> Void in _ = try await conference.avatars.png(of: id, in: "r") }
         }
         #expect(await avatarFault(bob.id) == .pictureNotFound)
-        try await conference.setAvatar(file, of: bob.id, in: "r")
+        try await conference.avatars.set(file, of: bob.id, in: "r")
         #expect(await avatarFault(bob.id) == nil)
-        try await conference.setAvatar(nil, of: bob.id, in: "r")
+        try await conference.avatars.set(nil, of: bob.id, in: "r")
         #expect(await avatarFault(bob.id) == .pictureNotFound)
         let nobody = await kind { () async throws(ConferenceError) -> Void in
-            try await conference.setAvatar(file, of: "nobody", in: "r")
+            try await conference.avatars.set(file, of: "nobody", in: "r")
         }
         #expect(nobody == .participantNotFound("nobody"))
         // By the participant itself, at the rate of pictures.

@@ -20,7 +20,7 @@ struct MeetingRecordingsRealTimeTests {
             settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
             change(&settings)
         } _: { conference in
-            try conference.createRoom("r", RoomSettingsChange())
+            try conference.rooms.create("r", RoomSettingsChange())
             try await body(conference)
         }
     }
@@ -51,10 +51,10 @@ struct MeetingRecordingsRealTimeTests {
             #expect(await eventually { (try? ann.recordings().first?.files.count) ?? 0 >= 2 })
             let running = try #require(try ann.recordings().first)
             for part in 1...2 {
-                let path = try conference.recordingPath(running.id, part: part)
+                let path = try conference.recordings.path(of: running.id, part: part)
                 #expect(try RecordingRepair.check(file: path).closedProperly, "\(part)")
             }
-            let catalogue = try #require(conference.recordingService.control.catalogue)
+            let catalogue = try #require(conference.recordings.control.catalogue)
             #expect(
                 await eventually {
                     let stored = try? RecordingCatalogue(directory: catalogue.directory).entry(running.id)
@@ -66,11 +66,11 @@ struct MeetingRecordingsRealTimeTests {
                 let recording = try #require(try seat.recordings().first)
                 #expect(recording.files.map(\.file).last == "\(recording.id)-\(recording.parts).mp4")
                 #expect(recording.parts > 1 && recording.bytes ?? 0 > 0 && recording.duration ?? .zero > .seconds(1))
-                let second = try conference.recordingPath(recording.id, part: 2)
+                let second = try conference.recordings.path(of: recording.id, part: 2)
                 #expect(second.hasSuffix("-2.mp4") && FileManager.default.fileExists(atPath: second))
                 for part in [0, -1, recording.parts + 1] {
                     #expect(throws: ConferenceError.recordingNotFound(recording.id)) {
-                        try conference.recordingPath(recording.id, part: part)
+                        try conference.recordings.path(of: recording.id, part: part)
                     }
                 }
             }
@@ -81,7 +81,7 @@ struct MeetingRecordingsRealTimeTests {
             #expect(throws: ConferenceError.self) { try ann.recordings() }
             #expect(await eventually { conference.registry["r"]?.read(\.remembersMeeting) == false })
             #expect(try join(conference, "Eve").recordings().isEmpty)
-            #expect(conference.recordings().count == 1, "the administrator still has it")
+            #expect(conference.recordings.list().count == 1, "the administrator still has it")
         }
     }
 
@@ -91,18 +91,18 @@ struct MeetingRecordingsRealTimeTests {
             $0.rooms.emptyTimeout = .milliseconds(1500)
         } _: { conference in
             let ann = try join(conference, "Ann")
-            let recording = try await conference.startRecording("r")
+            let recording = try await conference.recordings.start("r")
             try await Task.sleep(for: .seconds(1.2))
             ann.leave()
             try await Task.sleep(for: .milliseconds(800))
             let bob = try join(conference, "Bob")
-            #expect(conference.room("r")?.recording?.state == .recording)
+            #expect(conference.rooms.room("r")?.recording?.state == .recording)
             try await Task.sleep(for: .seconds(1.2))
             bob.leave()
-            #expect(await eventually { conference.recording(recording.id)?.state == .finished })
-            #expect(conference.room("r") != nil && conference.room("r")?.recording == nil)
+            #expect(await eventually { conference.recordings.recording(recording.id)?.state == .finished })
+            #expect(conference.rooms.room("r") != nil && conference.rooms.room("r")?.recording == nil)
             // 2.4 s with people; with the time without them it would be 4.7 s.
-            let length = try #require(conference.recording(recording.id)?.duration)
+            let length = try #require(conference.recordings.recording(recording.id)?.duration)
             #expect(length > .seconds(1) && length < .seconds(3.3), "\(length)")
         }
     }
@@ -113,13 +113,13 @@ struct MeetingRecordingsRealTimeTests {
             $0.recording.maxLength = .seconds(1)
         } _: { conference in
             let ann = try join(conference, "Ann")
-            let recording = try await conference.startRecording("r")
-            #expect(await eventually { conference.recording(recording.id)?.state == .finished })
-            let ended = try #require(conference.recording(recording.id))
+            let recording = try await conference.recordings.start("r")
+            #expect(await eventually { conference.recordings.recording(recording.id)?.state == .finished })
+            let ended = try #require(conference.recordings.recording(recording.id))
             #expect(ended.failure?.contains("recording.maxLength") == true, "\(ended)")
             #expect(ended.duration ?? .zero >= .seconds(1) && ended.duration ?? .zero < .seconds(2))
             #expect(ann.recording == nil)
-            #expect(try await conference.startRecording("r").state == .recording)
+            #expect(try await conference.recordings.start("r").state == .recording)
         }
     }
 
@@ -128,13 +128,13 @@ struct MeetingRecordingsRealTimeTests {
         try await withAPIRoom {
             $0.rooms.emptyTimeout = .milliseconds(200)
         } _: { conference in
-            let recording = try await conference.startRecording("r")
+            let recording = try await conference.recordings.start("r")
             try await Task.sleep(for: .seconds(2.5))
-            #expect(conference.room("r")?.recording?.id == recording.id)
-            try conference.pauseRecording(recording.id)
+            #expect(conference.rooms.room("r")?.recording?.id == recording.id)
+            try conference.recordings.pause(recording.id)
             let ann = try join(conference, "Ann")
             #expect(ann.recording?.state == .paused)
-            #expect(try conference.resumeRecording(recording.id).state == .recording)
+            #expect(try conference.recordings.resume(recording.id).state == .recording)
         }
     }
 }

@@ -20,7 +20,7 @@ struct PreRollRealTimeTests {
             settings.video.renditions = [.init(height: 180, bitRate: .kilobits(150))]
             settings.recording.preRoll = preRoll
         } _: { conference in
-            try conference.createRoom("r", RoomSettingsChange())
+            try conference.rooms.create("r", RoomSettingsChange())
             try await body(conference)
         }
     }
@@ -32,38 +32,38 @@ struct PreRollRealTimeTests {
     @Test("a recording has the seconds before its start, and nothing of what an earlier one has or left out")
     func before() async throws {
         try await withRoom { conference in
-            #expect(conference.room("r")?.preRoll == .zero, "nobody is in the room")
+            #expect(conference.rooms.room("r")?.preRoll == .zero, "nobody is in the room")
             let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann")) { _ in }
-            #expect(ann.preRoll == .seconds(3) && conference.room("r")?.preRoll == .seconds(3))
+            #expect(ann.preRoll == .seconds(3) && conference.rooms.room("r")?.preRoll == .seconds(3))
             try await Task.sleep(for: .seconds(3.5))
             #expect(kept(conference) > 100_000)
             let start = MonotonicClock.now()
-            let first = try await conference.startRecording("r")
+            let first = try await conference.recordings.start("r")
             #expect(first.preRoll > .milliseconds(900) && first.preRoll <= .seconds(3), "\(first.preRoll)")
-            #expect(conference.room("r")?.preRoll == .zero)
+            #expect(conference.rooms.room("r")?.preRoll == .zero)
             #expect(await eventually { kept(conference) == 0 }, "the recording has it")
             try await Task.sleep(for: .seconds(1))
-            let ended = try await conference.stopRecording(first.id)
+            let ended = try await conference.recordings.stop(first.id)
             let end = MonotonicClock.now()
             let length = try #require(ended.duration)
             // A frame lasts until the next one would come, also the last one.
             let longest = first.preRoll + (end - start) + .milliseconds(200)
             #expect(length > first.preRoll + .milliseconds(700) && length < longest, "\(length)")
-            let stored = try #require(conference.recording(first.id)?.preRoll)
+            let stored = try #require(conference.recordings.recording(first.id)?.preRoll)
             #expect(abs((stored - first.preRoll).inSeconds) < 0.001, "also in its sidecar")
             // The next one begins anew.
             try await Task.sleep(for: .seconds(1))
-            let second = try await conference.startRecording("r")
+            let second = try await conference.recordings.start("r")
             #expect(second.preRoll > .milliseconds(500), "\(second.preRoll)")
             #expect(second.preRoll < MonotonicClock.now() - start - .seconds(1), "\(second.preRoll)")
             // What is said in a pause is not kept for the next recording.
-            try conference.pauseRecording(second.id)
+            try conference.recordings.pause(second.id)
             try await Task.sleep(for: .seconds(1))
             #expect(kept(conference) == 0)
-            try await conference.stopRecording(second.id)
+            try await conference.recordings.stop(second.id)
             #expect(await eventually { kept(conference) > 0 })
             ann.leave()
-            #expect(kept(conference) == 0 && conference.room("r")?.preRoll == .zero)
+            #expect(kept(conference) == 0 && conference.rooms.room("r")?.preRoll == .zero)
             #expect(conference.registry["r"]?.engine.isRunning == false)
         }
     }
@@ -75,12 +75,12 @@ struct PreRollRealTimeTests {
             #expect(await eventually { kept(conference) > 1000 })
             var wider = RoomSettingsChange()
             (wider.width, wider.height) = (640, 360)
-            try conference.updateRoom("r", wider)
+            try conference.rooms.update("r", wider)
             try await Task.sleep(for: .seconds(1))
-            let recording = try await conference.startRecording("r")
+            let recording = try await conference.recordings.start("r")
             #expect(recording.preRoll < .milliseconds(1500))
-            let ended = try await conference.stopRecording(recording.id)
-            let report = try RecordingRepair.check(file: conference.recordingPath(ended.id))
+            let ended = try await conference.recordings.stop(recording.id)
+            let report = try RecordingRepair.check(file: conference.recordings.path(of: ended.id))
             #expect(report.closedProperly && report.tracks.first?.height == 360)
         }
         try await withRoom(.zero) { conference in

@@ -27,15 +27,15 @@ struct RecordingLifeRealTimeTests {
 
     /// A recording that is paused from its start gets no picture.
     private func recordNothing(_ conference: Conference, _ room: String) async throws -> RecordingInfo {
-        let recording = try await conference.startRecording(room)
-        try conference.pauseRecording(recording.id)
-        return try await conference.stopRecording(recording.id)
+        let recording = try await conference.recordings.start(room)
+        try conference.recordings.pause(recording.id)
+        return try await conference.recordings.stop(recording.id)
     }
 
     private func slowRoom(_ conference: Conference, _ id: String) throws {
         var change = RoomSettingsChange()
         change.framesPerSecond = 1
-        try conference.createRoom(id, change)
+        try conference.rooms.create(id, change)
     }
 
     private func metric(_ conference: Conference, _ name: String, _ labels: [String: String] = [:]) -> Double? {
@@ -51,15 +51,15 @@ struct RecordingLifeRealTimeTests {
             try slowRoom(conference, "r")
             let ended = try await recordNothing(conference, "r")
             #expect(ended.state == .failed && ended.failure != nil)
-            #expect(conference.recording(ended.id) == nil)
-            #expect(scratch.files.isEmpty && conference.recordings().isEmpty)
+            #expect(conference.recordings.recording(ended.id) == nil)
+            #expect(scratch.files.isEmpty && conference.recordings.list().isEmpty)
             for _ in 0..<3 {
-                let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
+                let error = await #expect(throws: ConferenceError.self) { try await conference.recordings.start("r") }
                 #expect(error?.kind == "tooFast" && (error?.retryAfter ?? .zero) > .zero)
             }
-            try conference.endRoom("r")
+            try conference.rooms.end("r")
             try slowRoom(conference, "r")
-            await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
+            await #expect(throws: ConferenceError.self) { try await conference.recordings.start("r") }
             #expect(metric(conference, "tessera_recordings_refused_total", ["reason": "rate"]) == 4)
             #expect(scratch.files.isEmpty)
             try slowRoom(conference, "other")
@@ -74,9 +74,9 @@ struct RecordingLifeRealTimeTests {
         try await withSmallRooms(scratch, disk) { conference in
             try slowRoom(conference, "r")
             disk.block()
-            let first = Task { try await conference.startRecording("r") }
+            let first = Task { try await conference.recordings.start("r") }
             #expect(await eventually { !scratch.files.isEmpty })
-            await #expect(throws: ConferenceError.recordingRunning("r")) { try await conference.startRecording("r") }
+            await #expect(throws: ConferenceError.recordingRunning("r")) { try await conference.recordings.start("r") }
             disk.unblock()
             #expect(try await first.value.state == .recording)
         }
@@ -86,25 +86,25 @@ struct RecordingLifeRealTimeTests {
     func finished() async throws {
         let scratch = ScratchDirectory(isMade: false)
         try await withSmallRooms(scratch) { conference in
-            try conference.createRoom("r", RoomSettingsChange())
-            let recording = try await conference.startRecording("r")
+            try conference.rooms.create("r", RoomSettingsChange())
+            let recording = try await conference.recordings.start("r")
             #expect(recording.file == recording.id + ".mp4")
-            #expect(try conference.recordingPath(recording.id) == scratch.path + "/" + recording.file)
+            #expect(try conference.recordings.path(of: recording.id) == scratch.path + "/" + recording.file)
             var wider = RoomSettingsChange()
             wider.width = 640
-            #expect { try conference.updateRoom("r", wider) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
+            #expect { try conference.rooms.update("r", wider) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
             try await Task.sleep(for: .seconds(1.2))
-            #expect(try conference.pauseRecording(recording.id).state == .paused)
-            let stopped = try await conference.stopRecording(recording.id)
+            #expect(try conference.recordings.pause(recording.id).state == .paused)
+            let stopped = try await conference.recordings.stop(recording.id)
             #expect(stopped.state == .finished && stopped.failure == nil && stopped.dropped.isEmpty, "\(stopped)")
-            let listed = try #require(conference.recordings().first)
+            let listed = try #require(conference.recordings.list().first)
             #expect(
                 listed.id == stopped.id && listed.state == .finished && listed.bytes == stopped.bytes
                     && listed.file == recording.file)
             #expect(throws: ConferenceError.recordingNotRunning(recording.id)) {
-                try conference.pauseRecording(recording.id)
+                try conference.recordings.pause(recording.id)
             }
-            #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.pauseRecording("none") }
+            #expect(throws: ConferenceError.recordingNotFound("none")) { try conference.recordings.pause("none") }
             let ann = try conference.join(AdmittedJoin(room: "r", name: "Ann", role: .moderator)) { _ in }
             await #expect { try await ann.record(.pause) } throws: { ($0 as? ConferenceError)?.kind == "conflict" }
             let bob = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
@@ -128,15 +128,15 @@ struct RecordingLifeRealTimeTests {
                 }
                 #expect(await eventually(.seconds(5)) { told.withLock { $0 } })
             }
-            try conference.createRoom("more", RoomSettingsChange())
-            let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("more") }
+            try conference.rooms.create("more", RoomSettingsChange())
+            let error = await #expect(throws: ConferenceError.self) { try await conference.recordings.start("more") }
             #expect(error?.kind == "atCapacity" && error?.retryAfter != nil)
-            #expect(conference.recordings().count <= 1)
+            #expect(conference.recordings.list().count <= 1)
             #expect((metric(conference, "tessera_recordings_refused_total", ["reason": "disk"]) ?? 0) >= 1)
             disk.unblock()
             // A recording that began too late is removed.
-            #expect(await eventually { scratch.files.isEmpty && conference.recordings().isEmpty })
-            #expect(try await conference.startRecording("more").state == .recording)
+            #expect(await eventually { scratch.files.isEmpty && conference.recordings.list().isEmpty })
+            #expect(try await conference.recordings.start("more").state == .recording)
         }
     }
 
@@ -145,18 +145,18 @@ struct RecordingLifeRealTimeTests {
         let scratch = ScratchDirectory(isMade: false)
         let disk = TestDisk()
         try await withSmallRooms(scratch, disk) { conference in
-            for room in ["a", "b"] { try conference.createRoom(room, RoomSettingsChange()) }
-            let recording = try await conference.startRecording("a")
+            for room in ["a", "b"] { try conference.rooms.create(room, RoomSettingsChange()) }
+            let recording = try await conference.recordings.start("a")
             disk.block()
             try await Task.sleep(for: .seconds(1.5))
             let isStopped = Guarded(false)
             let stop = Task {
-                let info = try await conference.stopRecording(recording.id)
+                let info = try await conference.recordings.stop(recording.id)
                 isStopped.withLock { $0 = true }
                 return info
             }
-            #expect(await eventually { conference.room("a")?.recording == nil })
-            for room in ["a", "b"] { _ = try await conference.snapshot(room) }
+            #expect(await eventually { conference.rooms.room("a")?.recording == nil })
+            for room in ["a", "b"] { _ = try await conference.rooms.snapshot(room) }
             _ = try conference.join(AdmittedJoin(room: "a", name: "Ann")) { _ in }
             #expect(!isStopped.withLock { $0 })
             disk.unblock()
@@ -178,27 +178,27 @@ struct RecordingLifeRealTimeTests {
                     if case .error(let error) = event.event { errors.withLock { $0.append(error.message) } }
                 }
             }
-            let ids = [try await conference.startRecording("a").id, try await conference.startRecording("b").id]
+            let ids = [try await conference.recordings.start("a").id, try await conference.recordings.start("b").id]
             try await Task.sleep(for: .seconds(1.5))
             disk.setFree(1 << 30)
             for id in ids {
-                #expect(await eventually { conference.recording(id)?.state == .finished })
-                let info = try #require(conference.recording(id))
+                #expect(await eventually { conference.recordings.recording(id)?.state == .finished })
+                let info = try #require(conference.recordings.recording(id))
                 #expect(
                     info.failure?.contains("2 GiB are to be") == true && info.failure?.contains(scratch.path) == false
                         && info.bytes ?? 0 > 0,
                     "\(info)")
             }
             #expect(await eventually { errors.withLock { $0.count } == 2 })
-            #expect(conference.room("a")?.recording == nil)
-            let error = await #expect(throws: ConferenceError.self) { try await conference.startRecording("a") }
+            #expect(conference.rooms.room("a")?.recording == nil)
+            let error = await #expect(throws: ConferenceError.self) { try await conference.recordings.start("a") }
             #expect(
                 error?.kind == "atCapacity" && error?.message.contains("2 GiB") == true
                     && error?.message.contains("minimumFree") == true)
             #expect(metric(conference, "tessera_recordings_refused_total", ["reason": "space"]) == 1)
             #expect(metric(conference, "tessera_recording_disk_free_bytes") == Double(1 << 30))
             disk.setFree(100 << 30)
-            #expect(try await conference.startRecording("a").state == .recording)
+            #expect(try await conference.recordings.start("a").state == .recording)
         }
     }
 
@@ -209,8 +209,8 @@ struct RecordingLifeRealTimeTests {
         let scratch = ScratchDirectory(isMade: false)
         var left: [String] = []
         try await withSmallRooms(scratch) { conference in
-            try conference.createRoom("r", RoomSettingsChange())
-            let recording = try await conference.startRecording("r")
+            try conference.rooms.create("r", RoomSettingsChange())
+            let recording = try await conference.recordings.start("r")
             let path = scratch.path + "/" + recording.file
             #expect(
                 await eventually {
@@ -220,27 +220,27 @@ struct RecordingLifeRealTimeTests {
                 left.append("left-\(number)")
                 try FileManager.default.copyItem(atPath: path, toPath: scratch.path + "/left-\(number).mp4")
             }
-            try await conference.stopRecording(recording.id)
+            try await conference.recordings.stop(recording.id)
         }
         // Reading a FIFO blocks until another process writes to it.
         let pipe = scratch.path + "/hangs.json"
         try #require(mkfifo(pipe, 0o600) == 0)
         try await withSmallRooms(scratch, diskTimeout: .milliseconds(300)) { conference in
-            try conference.createRoom("r", RoomSettingsChange())
-            _ = try await conference.snapshot("r")
-            #expect(conference.recordings().isEmpty)
-            await #expect(throws: ConferenceError.self) { try await conference.startRecording("r") }
+            try conference.rooms.create("r", RoomSettingsChange())
+            _ = try await conference.rooms.snapshot("r")
+            #expect(conference.recordings.list().isEmpty)
+            await #expect(throws: ConferenceError.self) { try await conference.recordings.start("r") }
             let writer = open(pipe, O_WRONLY)
             close(writer)
             try? FileManager.default.removeItem(atPath: pipe)
-            #expect(await eventually { left.allSatisfy { conference.recording($0)?.state == .finished } })
+            #expect(await eventually { left.allSatisfy { conference.recordings.recording($0)?.state == .finished } })
             #expect(await eventually { metric(conference, "tessera_recording_repairs_waiting") == 0 })
             for id in left {
-                #expect(try RecordingRepair.check(file: conference.recordingPath(id)).closedProperly)
+                #expect(try RecordingRepair.check(file: conference.recordings.path(of: id)).closedProperly)
             }
-            #expect(try await conference.startRecording("r").state == .recording)
-            #expect(conference.recordings(limit: 2).count == 2)
-            #expect(conference.recordings(before: conference.recordings(limit: 2).last?.id).count == 5)
+            #expect(try await conference.recordings.start("r").state == .recording)
+            #expect(conference.recordings.list(limit: 2).count == 2)
+            #expect(conference.recordings.list(before: conference.recordings.list(limit: 2).last?.id).count == 5)
         }
     }
 }

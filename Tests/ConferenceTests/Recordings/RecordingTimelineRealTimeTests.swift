@@ -26,7 +26,7 @@ struct RecordingTimelineRealTimeTests {
             #expect(throws: ConferenceError.self) { try ann.mark("nothing is recorded") }
             try await ann.record(.start)
             let id = try #require(ann.recording?.id)
-            #expect(throws: ConferenceError.self) { try conference.timelinePath("none", asText: false) }
+            #expect(throws: ConferenceError.self) { try conference.recordings.timelinePath(of: "none", asText: false) }
             try await Task.sleep(for: .seconds(1.5))
             let bob = try join("Bob")
             let dee = try join("Dee", .viewer)
@@ -44,12 +44,12 @@ struct RecordingTimelineRealTimeTests {
             try ann.setLayout("speaker", scope: .room, pins: nil)
             bob.leave()
             let error = #expect(throws: ConferenceError.self) {
-                for number in 0..<20 { try conference.markRecording(id, "mark \(number)") }
+                for number in 0..<20 { try conference.recordings.mark(id, "mark \(number)") }
             }
             #expect(error?.kind == "tooFast", "\(String(describing: error))")
             try await Task.sleep(for: .seconds(0.5))
-            let ended = try await conference.stopRecording(id)
-            let path = try conference.timelinePath(id, asText: false)
+            let ended = try await conference.recordings.stop(id)
+            let path = try conference.recordings.timelinePath(of: id, asText: false)
             let timeline = try JSONDecoder().decode(
                 RecordingTimeline.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
             #expect(timeline.participants.map(\.name) == ["Ann", "Bob"])
@@ -62,7 +62,7 @@ struct RecordingTimelineRealTimeTests {
             #expect(titles.contains("Bob left") && titles.contains("mark 3") && !titles.contains("mark 19"))
             #expect(ended.state == .finished)
             let text = try String(
-                contentsOfFile: conference.timelinePath(id, asText: true), encoding: .utf8)
+                contentsOfFile: conference.recordings.timelinePath(of: id, asText: true), encoding: .utf8)
             #expect(text.hasPrefix("WEBVTT") && text.contains("<v Bob>Bob"))
         }
     }

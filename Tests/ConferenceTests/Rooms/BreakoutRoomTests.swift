@@ -97,21 +97,21 @@ struct BreakoutRoomTests {
         try await withConference { conference in
             let told = Told()
             let host = try join(conference, "Host", told)
-            try conference.breakOut(
+            try conference.breakouts.perform(
                 [.make(BreakoutPlan(names: ["Red"])), .assign([host.id: 1]), .open(endsIn: nil)], in: "r")
             #expect(host.info?.group == 1)
-            try conference.breakOut([.callBack(.milliseconds(100))], in: "r")
-            #expect(try conference.breakout(of: "r")?.phase == .ending)
+            try conference.breakouts.perform([.callBack(.milliseconds(100))], in: "r")
+            #expect(try conference.breakouts.info(of: "r")?.phase == .ending)
             #expect(await eventually { host.info?.group == 0 && told.notices.last?.info == nil })
-            #expect(try conference.breakout(of: "r") == nil)
+            #expect(try conference.breakouts.info(of: "r") == nil)
             #expect(kinds(conference).suffix(2) == ["breakout.ending", "breakout.closed"])
             // Several requests are done as a whole or not at all.
             #expect(
                 kind {
-                    try conference.breakOut([.make(BreakoutPlan(names: ["Red"])), .assign(["nobody": 1])], in: "r")
+                    try conference.breakouts.perform([.make(BreakoutPlan(names: ["Red"])), .assign(["nobody": 1])], in: "r")
                 } == "participantNotFound")
-            #expect(try conference.breakout(of: "r") == nil)
-            #expect(kind { try conference.breakOut([.close], in: "other") } == "roomNotFound")
+            #expect(try conference.breakouts.info(of: "r") == nil)
+            #expect(kind { try conference.breakouts.perform([.close], in: "other") } == "roomNotFound")
         }
     }
 
@@ -143,8 +143,8 @@ struct BreakoutRoomTests {
                 try host.breakOut(.listen([1, 2], look: 2))
                 try ann.chat("secret of Blue")
                 try host.chat("for the room")
-                let state = try #require(a.state(of: "r", at: Date()))
-                #expect(try b.restore(RoomState(json: state.encoded())))
+                let state = try #require(a.moves.state(of: "r", at: Date()))
+                #expect(try b.moves.restore(RoomState(json: state.encoded())))
                 let back = try b.resume(id: ann.id, secret: ann.resumeSecret) { _ in }
                 let hostBack = try b.resume(id: host.id, secret: host.resumeSecret) { _ in }
                 #expect(back.info?.group == 2 && back.breakout?.info?.groups.map(\.name) == ["Red", "Blue"])

@@ -55,7 +55,7 @@ struct LimitTests {
             first.leave()
             #expect(current(conference, "seats") == 4)
             _ = try join(conference, "a", address: 4)
-            try conference.endRoom("b")
+            try conference.rooms.end("b")
             #expect(current(conference, "rooms") == 2 && current(conference, "seats") == 4)
             _ = try join(conference, "d", address: 6)
             #expect(value(conference, "tessera_limit_refusals_total", ["name": "rooms", "reason": "total"]) == 1)
@@ -77,13 +77,13 @@ struct LimitTests {
             _ = try join(conference, "small", address: 2)
             #expect(current(conference, "rooms") == 10)
             _ = try join(conference, "friend", address: 3)
-            #expect(await eventually { conference.room("squat0") == nil && reasons.withLock { $0 } == [.roomEnded] })
-            #expect(conference.room("used") != nil && conference.room("small") != nil)
-            #expect(conference.room("squat1") != nil && conference.room("friend") != nil)
+            #expect(await eventually { conference.rooms.room("squat0") == nil && reasons.withLock { $0 } == [.roomEnded] })
+            #expect(conference.rooms.room("used") != nil && conference.rooms.room("small") != nil)
+            #expect(conference.rooms.room("squat1") != nil && conference.rooms.room("friend") != nil)
             #expect(current(conference, "rooms") == 10)
             #expect(value(conference, "tessera_limit_displaced_total", ["name": "rooms"]) == 1)
-            try conference.createRoom("board", RoomSettingsChange())
-            #expect(await eventually { conference.room("squat1") == nil })
+            try conference.rooms.create("board", RoomSettingsChange())
+            #expect(await eventually { conference.rooms.room("squat1") == nil })
         }
     }
 
@@ -102,9 +102,9 @@ struct LimitTests {
                 conference.registry.setUsed(visitor.id, true)
                 visitor.leave()
             }
-            #expect(await eventually { conference.room("left1") == nil && conference.room("friend11") == nil })
-            #expect(conference.room("left0") != nil && back.info != nil && conference.room("one") != nil)
-            #expect(conference.room("friend19") != nil && current(conference, "rooms") == 10)
+            #expect(await eventually { conference.rooms.room("left1") == nil && conference.rooms.room("friend11") == nil })
+            #expect(conference.rooms.room("left0") != nil && back.info != nil && conference.rooms.room("one") != nil)
+            #expect(conference.rooms.room("friend19") != nil && current(conference, "rooms") == 10)
         }
     }
 
@@ -121,21 +121,21 @@ struct LimitTests {
             #expect(displaced.withLock { $0 } == [.room("left0", wasEmpty: true)])
             let back = try join(conference, "left0", address: 1)
             conference.seats.displace(.room("left0", wasEmpty: true))
-            #expect(conference.room("left0") != nil && back.info != nil)
+            #expect(conference.rooms.room("left0") != nil && back.info != nil)
             #expect(current(conference, "rooms") == 11, "it is there, so it counts")
             // The next newcomer displaces a room as before, and the one too many goes with the first that ends.
             _ = try join(conference, "next", address: 41)
             #expect(displaced.withLock { $0 }.last == .room("left1", wasEmpty: true))
             conference.seats.displace(.room("left1", wasEmpty: true))
-            #expect(conference.room("left1") == nil && current(conference, "rooms") == 11)
-            try conference.endRoom("friend")
+            #expect(conference.rooms.room("left1") == nil && current(conference, "rooms") == 11)
+            try conference.rooms.end("friend")
             #expect(current(conference, "rooms") == 10)
             // A room that ends before its turn comes, and a later one of its name.
             back.leave()
-            try conference.endRoom("left0")
+            try conference.rooms.end("left0")
             let other = try join(conference, "left0", address: 42)
             conference.seats.displace(.room("left0", wasEmpty: false))
-            #expect(conference.room("left0") != nil && other.info != nil, "what has a place was not displaced")
+            #expect(conference.rooms.room("left0") != nil && other.info != nil, "what has a place was not displaced")
         }
     }
 
@@ -310,7 +310,7 @@ struct LimitTests {
             try ann.chat("hello")
             var change = ParticipantChange()
             change.role = .viewer
-            try conference.updateParticipant(ann.id, in: "r", change)
+            try conference.people.update(ann.id, in: "r", change)
             #expect(throws: ConferenceError.self) { try ann.chat("hello") }
         }
     }
@@ -373,12 +373,12 @@ struct LimitTests {
             #expect(value(conference, "tessera_rooms") == 50 && value(conference, "tessera_room_engines_running") == 0)
             // The room announces its tiles all the same.
             let (ann, bob) = (try join(conference, "r3"), try join(conference, "r3"))
-            #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 3 })
+            #expect(await eventually { conference.rooms.room("r3")?.tiles.tiles.count == 3 })
             bob.leave()
-            #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 2 })
+            #expect(await eventually { conference.rooms.room("r3")?.tiles.tiles.count == 2 })
             try ann.setLayout("single", scope: .room)
-            #expect(await eventually { conference.room("r3")?.tiles.tiles.count == 1 })
-            let png = try await conference.snapshot("r7")
+            #expect(await eventually { conference.rooms.room("r3")?.tiles.tiles.count == 1 })
+            let png = try await conference.rooms.snapshot("r7")
             #expect(png.starts(with: [0x89, 0x50, 0x4E, 0x47]))
             #expect(await eventually { self.value(conference, "tessera_room_engines_running") == 0 })
             // The room runs while a peer is connected, and stops when the peer leaves.
@@ -402,7 +402,7 @@ struct LimitTests {
             let seat = try join(conference, "r")
             try await client.call { try await seat.offer($0) }
             #expect(await eventually { client.seen.isConnected && client.seen.frames > 2 })
-            let before = try await conference.statistics(seat.id, in: "r").faults
+            let before = try await conference.people.statistics(seat.id, in: "r").faults
             let flow = try #require(await client.onLoop { $0.statistics(at: $1).flow })
             // An SRTP packet from no source: a header, and bytes that no key has signed.
             let packet = [0x80, 96, 0, 1, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0x78] + [UInt8](repeating: 7, count: 60)
@@ -411,7 +411,7 @@ struct LimitTests {
             }
             var now = before
             let isCounted = await eventually {
-                now = (try? await conference.statistics(seat.id, in: "r").faults) ?? before
+                now = (try? await conference.people.statistics(seat.id, in: "r").faults) ?? before
                 return now[.undecryptable] + now[.sources] >= before[.undecryptable] + before[.sources] + 10
             }
             #expect(isCounted, "\(before.named), then \(now.named)")
@@ -445,7 +445,7 @@ struct LimitTests {
                     share: 0.001, burst: 0.0002, tolerance: .milliseconds(100), at: now)
             }
             #expect(await eventually { reasons.withLock { $0 } == [.overBudget] })
-            #expect(conference.room("r")?.participants.map(\.id) == [other.id])
+            #expect(conference.rooms.room("r")?.participants.map(\.id) == [other.id])
             let frames = clients[1].seen.frames
             #expect(await eventually { clients[1].seen.frames > frames + 5 })
             #expect(value(conference, "tessera_peers_over_budget_total") == 1)

@@ -133,7 +133,7 @@ struct RemovalsTests {
 
             let ends = Guarded<[WaitingEnd]>([])
             let wait = try conference.wait(for: request("Bob", address: 2)) { end in ends.withLock { $0.append(end) } }
-            #expect(conference.room("r")?.waiting == 1)
+            #expect(conference.rooms.room("r")?.waiting == 1)
             try host.moderate(.admit(wait))
             #expect(await eventually { ends.withLock { $0 } == [.admitted] })
             var admitted = request("Bob", address: 2)
@@ -148,12 +148,12 @@ struct RemovalsTests {
         try await withConference { conference in
             _ = try conference.join(request("Ada", address: 2)) { _ in }
             let bob = try conference.join(request("Bob", address: 2)) { _ in }
-            try conference.removeParticipant(bob.id, in: "r")
+            try conference.people.remove(bob.id, in: "r")
             _ = try conference.join(request("Cem", address: 2)) { _ in }
             var known = request("Eve", address: 2)
             known.client.identity = "eve"
             let eve = try conference.join(known) { _ in }
-            try conference.removeParticipant(eve.id, in: "r")
+            try conference.people.remove(eve.id, in: "r")
             #expect(throws: ConferenceError.mustWait("r")) { try conference.join(known) { _ in } }
         }
     }
@@ -163,10 +163,10 @@ struct RemovalsTests {
         try await withConference { conference in
             let bob = try conference.join(request("Bob", address: 2)) { _ in }
             let cem = try conference.join(request("Cem", address: 3)) { _ in }
-            try conference.removeParticipant(bob.id, in: "r")
+            try conference.people.remove(bob.id, in: "r")
             #expect(throws: ConferenceError.mustWait("r")) { try conference.join(request("Bob", address: 2)) { _ in } }
             cem.leave()
-            try conference.endRoom("r")
+            try conference.rooms.end("r")
             _ = try conference.join(request("Bob", address: 2)) { _ in }
         }
     }

@@ -13,22 +13,22 @@ struct RoomLifeTests {
     func withdrawing() async throws {
         try await withConference { conference in
             try join(conference, "new").withdraw()
-            #expect(conference.room("new") == nil)
+            #expect(conference.rooms.room("new") == nil)
 
-            try conference.createRoom("reserved", RoomSettingsChange())
+            try conference.rooms.create("reserved", RoomSettingsChange())
             try join(conference, "reserved").withdraw()
             #expect(conference.registry["reserved"]?.read(\.isReserved) == true)
 
             let first = try join(conference, "shared")
             let second = try join(conference, "shared")
             first.withdraw()
-            #expect(conference.room("shared")?.participants.map(\.id) == [second.id])
+            #expect(conference.rooms.room("shared")?.participants.map(\.id) == [second.id])
             second.withdraw()
-            #expect(conference.room("shared") != nil, "who was not the first has made no room")
+            #expect(conference.rooms.room("shared") != nil, "who was not the first has made no room")
 
             let left = try join(conference, "left")
             left.leave()
-            #expect(conference.room("left") != nil, "who was there and left may come back")
+            #expect(conference.rooms.room("left") != nil, "who was there and left may come back")
         }
     }
 }

@@ -47,8 +47,8 @@ struct RoomMoveTests {
 
     /// The room of `a` as it comes out of a store.
     private func carry(_ a: Conference, to b: Conference, at date: Date = Date()) throws {
-        let state = try #require(a.state(of: "r", at: date))
-        #expect(try b.restore(RoomState(json: state.encoded()), at: date))
+        let state = try #require(a.moves.state(of: "r", at: date))
+        #expect(try b.moves.restore(RoomState(json: state.encoded()), at: date))
     }
 
     private func resume(_ conference: Conference, _ old: Participant, _ told: Told = Told()) throws -> Participant {
@@ -74,7 +74,7 @@ struct RoomMoveTests {
             (back.isNative, back.client.address) = (true, .v4(4))
             let wait = try a.wait(for: back) { _ in }
             try ann.moderate(.admit(wait))
-            #expect(await eventually { a.room("r")?.waiting == 0 })
+            #expect(await eventually { a.rooms.room("r")?.waiting == 0 })
             try carry(a, to: b)
             #expect(throws: ConferenceError.mustWait("r")) { try come("Bob", 2, at: b) }
             #expect(throws: ConferenceError.mustWait("r")) { try come("Eve", 9, sub: "eve", at: b) }
@@ -93,7 +93,7 @@ struct RoomMoveTests {
             try ann.moderate(.changeRole(bob.id, .participant))
             #expect(bob.hostKey == nil, "who is no host any more has no key")
             try carry(a, to: b)
-            b.lose(["r"])
+            b.moves.lose(["r"])
             try carry(a, to: b)
             // Both have lost their tickets, as a page that was loaded again.
             #expect(try join(b, "Bob") { $0.hostKey = his }.info?.role == .participant)
@@ -104,13 +104,13 @@ struct RoomMoveTests {
             let ann = try join(a, "Ann")
             let key = try #require(ann.hostKey)
             try ann.moderate(.end)
-            let (state, life) = try #require(a.stateOfEnded("r"))
+            let (state, life) = try #require(a.moves.stateOfEnded("r"))
             #expect(life <= Hosts.keep && life > Hosts.keep - .seconds(60))
             #expect(!String(decoding: state.encoded(), as: UTF8.self).contains(key), "only its digest is stored")
-            #expect(try !b.restore(RoomState(json: state.encoded())), "there is no room")
+            #expect(try !b.moves.restore(RoomState(json: state.encoded())), "there is no room")
             #expect(try join(b, "Guest").info?.role == .participant)
             #expect(try join(b, "Ann") { $0.hostKey = key }.info?.role == .moderator)
-            try b.endRoom("r")
+            try b.rooms.end("r")
             #expect(try join(b, "Guest").info?.role == .moderator, "an administrator has forgotten the hosts")
         }
     }
@@ -125,7 +125,7 @@ struct RoomMoveTests {
             try ann.moderate(.mute(eve.id))
             var change = ParticipantChange()
             (change.pinned, change.audioMuted, change.videoMuted, change.volume) = (true, true, true, 0.25)
-            try a.updateParticipant(bob.id, in: "r", change)
+            try a.people.update(bob.id, in: "r", change)
             try eve.setState(hand: true)
             try eve.setLayout("single", scope: .me, pins: [bob.id])
             try ann.setLayout("speaker", scope: .room)
@@ -134,11 +134,11 @@ struct RoomMoveTests {
             var settings = RoomSettingsChange()
             (settings.locked, settings.pin, settings.maxParticipants) = (true, "4711", 7)
             settings.admit = .moderator
-            try a.updateRoom("r", settings)
-            let before = try #require(a.room("r"))
+            try a.rooms.update("r", settings)
+            let before = try #require(a.rooms.room("r"))
 
             try carry(a, to: b)
-            let empty = try #require(b.room("r"))
+            let empty = try #require(b.rooms.room("r"))
             #expect(empty.participants.isEmpty && empty.layout == "speaker" && empty.createdAt == before.createdAt)
             #expect(empty.settings.locked && empty.settings.pin?.matches("4711") == true)
             // The door is as it was, for all others.
@@ -148,7 +148,7 @@ struct RoomMoveTests {
             // In another order; who comes first does not become the moderator.
             let told = Told()
             let there = try [eve, bob, ann].map { try resume(b, $0, told) }
-            let after = try #require(b.room("r"))
+            let after = try #require(b.rooms.room("r"))
             #expect(there.map(\.id) == [eve.id, bob.id, ann.id] && after.participants == before.participants)
             #expect(after.participants.map(\.role) == [.moderator, .presenter, .participant])
             #expect(after.settings == before.settings)
@@ -170,12 +170,12 @@ struct RoomMoveTests {
             let bob = try join(a, "Bob")
             try carry(a, to: b)
             _ = try resume(b, bob)
-            #expect(b.room("r")?.participants.map(\.role) == [.participant])
-            #expect(await eventually { b.room("r")?.participants.map(\.role) == [.moderator] })
+            #expect(b.rooms.room("r")?.participants.map(\.role) == [.participant])
+            #expect(await eventually { b.rooms.room("r")?.participants.map(\.role) == [.moderator] })
             #expect(kinds(b).prefix(2) == ["room.moved", "participant.left"])
 
             _ = try join(a, "Later")
-            try a.endRoom("r")
+            try a.rooms.end("r")
             #expect(kinds(a).last == "room.ended")
         }
     }
@@ -185,17 +185,17 @@ struct RoomMoveTests {
         try await withTwo({ $0.rooms.emptyTimeout = .milliseconds(100) }) { a, b, _ in
             _ = try join(a, "Ann")
             try carry(a, to: b)
-            #expect(await eventually { b.room("r") == nil })
+            #expect(await eventually { b.rooms.room("r") == nil })
             #expect(kinds(b).last == "room.ended")
         }
         try await withTwo({ $0.rooms.emptyTimeout = .milliseconds(100) }) { a, b, _ in
             var change = RoomSettingsChange()
             change.pin = "4711"
-            try a.createRoom("r", change)
-            let old = try #require(a.state(of: "r", at: Date() - 100_000))
-            #expect(try b.restore(RoomState(json: old.encoded())), "settings do not grow old")
+            try a.rooms.create("r", change)
+            let old = try #require(a.moves.state(of: "r", at: Date() - 100_000))
+            #expect(try b.moves.restore(RoomState(json: old.encoded())), "settings do not grow old")
             try await Task.sleep(for: .milliseconds(500))
-            #expect(b.room("r")?.settings.pin?.matches("4711") == true)
+            #expect(b.rooms.room("r")?.settings.pin?.matches("4711") == true)
         }
     }
 
@@ -209,11 +209,11 @@ struct RoomMoveTests {
                 try ann.chat("a secret")
                 var door = RoomSettingsChange()
                 (door.pin, door.locked, door.admit) = (change.0, change.1, change.2)
-                try a.updateRoom("r", door)
+                try a.rooms.update("r", door)
                 // The clock of the next owner is ahead, or the store was away for as long.
-                let old = try #require(a.state(of: "r", at: Date() - RoomState.lifetime - 60))
-                #expect(try b.restore(RoomState(json: old.encoded())))
-                #expect(b.room("r")?.participants.isEmpty == true)
+                let old = try #require(a.moves.state(of: "r", at: Date() - RoomState.lifetime - 60))
+                #expect(try b.moves.restore(RoomState(json: old.encoded())))
+                #expect(b.rooms.room("r")?.participants.isEmpty == true)
                 do {
                     _ = try join(b, "Stranger")
                     Issue.record("a stranger is in")
@@ -225,8 +225,8 @@ struct RoomMoveTests {
         }
         try await withTwo { a, b, _ in
             _ = try join(a, "Ann")
-            let old = try #require(a.state(of: "r", at: Date() - RoomState.lifetime - 60))
-            #expect(try !b.restore(RoomState(json: old.encoded())), "an open room's meeting is over")
+            let old = try #require(a.moves.state(of: "r", at: Date() - RoomState.lifetime - 60))
+            #expect(try !b.moves.restore(RoomState(json: old.encoded())), "an open room's meeting is over")
         }
     }
 
@@ -253,7 +253,7 @@ struct RoomMoveTests {
             // A ticket of another room makes no room but its own, and is no key for this one.
             let other = secrets.changed(dan.resumeSecret) { $0.room = "s" }
             #expect(try b.resume(id: dan.id, secret: other) { _ in }.room == "s")
-            b.lose(["s"])
+            b.moves.lose(["s"])
 
             // By itself a ticket is good for an hour, of a seat that the room knows for a day; clocks differ by 30 s.
             func aged(_ seconds: TimeInterval, id: String) -> String {
@@ -274,7 +274,7 @@ struct RoomMoveTests {
             let (first, second) = (Told(), Told())
             let seat = try resume(b, ann, first)
             let again = try resume(b, ann, second)
-            #expect(again.id == seat.id && b.room("r")?.participants.map(\.id) == [ann.id])
+            #expect(again.id == seat.id && b.rooms.room("r")?.participants.map(\.id) == [ann.id])
             #expect(seat.resumeSecret != ann.resumeSecret, "the time of a ticket begins anew")
             try again.chat("to the second")
             #expect(await eventually { second.all.contains { if case .chat = $0 { true } else { false } } })
@@ -298,7 +298,7 @@ struct RoomMoveTests {
                 }
                 return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            #expect(won == 40 && b.room("r")?.participants.count == 1 && b.seatCount == 1)
+            #expect(won == 40 && b.rooms.room("r")?.participants.count == 1 && b.seatCount == 1)
         }
     }
 
@@ -308,9 +308,9 @@ struct RoomMoveTests {
             let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
             _ = try resume(b, ann)
             _ = try resume(b, bob)
-            #expect(b.room("r")?.participants.map(\.role) == [.moderator, .participant])
+            #expect(b.rooms.room("r")?.participants.map(\.role) == [.moderator, .participant])
             // A room that strangers have made is another one.
-            b.lose(["r"])
+            b.moves.lose(["r"])
             _ = try join(b, "Stranger")
             let error = #expect(throws: ConferenceError.self) { try resume(b, ann) }
             #expect(error?.kind == "unauthorized")
@@ -323,11 +323,11 @@ struct RoomMoveTests {
             let (ann, bob) = (try join(a, "Ann"), try join(a, "Bob"))
             var mute = ParticipantChange()
             mute.audioMuted = true
-            try a.updateParticipant(bob.id, in: "r", mute)
+            try a.people.update(bob.id, in: "r", mute)
             for seat in [ann, bob] { seat.leave(.timeout) }
             var locked = RoomSettingsChange()
             locked.locked = true
-            try a.updateRoom("r", locked)
+            try a.rooms.update("r", locked)
             // Whoever is back first: the room is Ann's.
             let back = try resume(a, bob).info
             #expect(back?.audioMuted == true && back?.role == .participant)
@@ -349,21 +349,21 @@ struct RoomMoveTests {
             _ = try join(a, "Phone", native: false, guestHere)
             var door = RoomSettingsChange()
             door.admit = .moderator
-            try a.updateRoom("r", door)
+            try a.rooms.update("r", door)
             _ = try a.wait(for: AdmittedJoin(room: "r", name: "Wendy")) { end in waiter.withLock { $0 = end } }
             try carry(a, to: b)
-            try await a.beginMove("r", within: .seconds(60))
-            #expect(a.state(of: "r") == nil, "what is stored stays")
+            try await a.moves.begin("r", within: .seconds(60))
+            #expect(a.moves.state(of: "r") == nil, "what is stored stays")
             for attempt in [{ _ = try join(a, "Late") }, { _ = try resume(a, ann) }] {
                 let error = #expect(throws: ConferenceError.self) { try attempt() }
                 #expect(error?.kind == "moving" && error?.retryAfter == .seconds(1))
             }
             #expect(await eventually { annHere.isMoving && waiter.withLock { $0 } == .ended(.moved) })
-            #expect(a.room("r")?.participants.count == 2, "the call goes on until it is there")
+            #expect(a.rooms.room("r")?.participants.count == 2, "the call goes on until it is there")
 
             let there = try resume(b, ann)
             ann.leave()
-            #expect(await eventually { a.room("r") == nil })
+            #expect(await eventually { a.rooms.room("r") == nil })
             #expect(await eventually { guestHere.end == .moved && annHere.end == .left })
             #expect(there.info?.role == .moderator)
             // Who has no ticket has left; the room and who moves have not.
@@ -378,11 +378,11 @@ struct RoomMoveTests {
             let ann = try join(a, "Ann", annHere)
             let old = try join(a, "Old app", oldHere)
             try carry(a, to: b)
-            try await a.beginMove("r", within: .seconds(600))
+            try await a.moves.begin("r", within: .seconds(600))
             _ = try resume(b, ann)
             ann.leave()
-            #expect(oldHere.end == nil && a.room("r") != nil, "it may be on its way")
-            #expect(await eventually(.seconds(30)) { oldHere.end == .moved && a.room("r") == nil })
+            #expect(oldHere.end == nil && a.rooms.room("r") != nil, "it may be on its way")
+            #expect(await eventually(.seconds(30)) { oldHere.end == .moved && a.rooms.room("r") == nil })
             #expect(try resume(b, old).info?.name == "Old app")
         }
     }
@@ -392,13 +392,13 @@ struct RoomMoveTests {
         try await withTwo { a, _, _ in
             let told = Told()
             _ = try join(a, "Ann", told)
-            try await a.beginMove("r", within: .milliseconds(300))
-            #expect(a.room("r") != nil)
-            #expect(await eventually { told.end == .moved && a.room("r") == nil })
+            try await a.moves.begin("r", within: .milliseconds(300))
+            #expect(a.rooms.room("r") != nil)
+            #expect(await eventually { told.end == .moved && a.rooms.room("r") == nil })
             let other = Told()
             _ = try join(a, "Bob", other)
-            a.lose(["r", "nothing"])
-            #expect(a.room("r") == nil)
+            a.moves.lose(["r", "nothing"])
+            #expect(a.rooms.room("r") == nil)
             #expect(await eventually { other.end == .moved })
         }
     }
@@ -430,7 +430,7 @@ struct RoomMoveTests {
     func observing() async throws {
         try await withTwo { a, _, _ in
             let watcher = Watcher()
-            a.observe(watcher)
+            a.moves.observe(watcher)
             let ann = try join(a, "Ann")
             let bob = try join(a, "Bob")
             #expect(watcher.take() == ["r", "r"])
@@ -445,9 +445,9 @@ struct RoomMoveTests {
             #expect(watcher.take() == ["r", "r", "r"])
             try ann.chat("for Bob alone", to: bob.id)
             #expect(watcher.take() == [])
-            try a.endRoom("r")
+            try a.rooms.end("r")
             #expect(watcher.take() == ["r roomEnded"])
-            a.observe(nil)
+            a.moves.observe(nil)
             _ = try join(a, "Ann")
             #expect(watcher.take() == [])
         }

@@ -30,11 +30,11 @@ struct RoomRegistryTests {
             try ann.chat("hello")
             try ann.setState(hand: true)
             try bob.setLayout("speaker", scope: .room)
-            #expect(conference.room("free")?.participants.map(\.hand) == [true, false])
+            #expect(conference.rooms.room("free")?.participants.map(\.hand) == [true, false])
             ann.leave()
             bob.withdraw()
-            try conference.endRoom("free")
-            #expect(conference.room("free") == nil)
+            try conference.rooms.end("free")
+            #expect(conference.rooms.room("free") == nil)
             isFree.withLock(waking: .all) { $0 = true }
             stuck.leave()
         }
@@ -50,9 +50,9 @@ struct RoomRegistryTests {
                             let name = "room-\((task + step) % 3)"
                             let participant = try? self.join(conference, name)
                             switch (task * 7 + step) % 5 {
-                            case 0: try? conference.endRoom(name)
+                            case 0: try? conference.rooms.end(name)
                             case 1: participant?.withdraw()
-                            case 2: _ = try? conference.updateRoom(name, RoomSettingsChange())
+                            case 2: _ = try? conference.rooms.update(name, RoomSettingsChange())
                             default: break
                             }
                             participant?.leave()
@@ -60,7 +60,7 @@ struct RoomRegistryTests {
                     }
                 }
             }
-            for room in conference.rooms() { try conference.endRoom(room.id) }
+            for room in conference.rooms.list() { try conference.rooms.end(room.id) }
             #expect(conference.registry.rooms.isEmpty)
             for kind in ["rooms", "seats", "half_open"] {
                 let samples = conference.metrics().filter {
@@ -77,7 +77,7 @@ struct RoomRegistryTests {
             var request = AdmittedJoin(room: "r", name: "Ann")
             request.asParticipant = "nobody"
             #expect(throws: ConferenceError.self) { try conference.join(request) { _ in } }
-            #expect(conference.room("r") == nil && conference.registry.rooms.isEmpty)
+            #expect(conference.rooms.room("r") == nil && conference.registry.rooms.isEmpty)
             #expect(conference.metrics().filter { $0.name == "tessera_limited_current" }.allSatisfy { $0.value == 0 })
         }
     }

@@ -135,7 +135,7 @@ struct ScreenSenderTests {
             #expect(await eventually { ends.withLock { $0 } == 3 } && seats(conference) == 0)
             let other = try conference.join(AdmittedJoin(room: "r", name: "Bob")) { _ in }
             _ = try send(conference, other)
-            try conference.endRoom("r")
+            try conference.rooms.end("r")
             #expect(await eventually { ends.withLock { $0 } == 4 } && seats(conference) == 0)
         }
     }
@@ -154,7 +154,7 @@ struct ScreenSenderTests {
                 } catch { answers.insert(error) }
             }
             #expect(answers.count == 1 && answers.first?.kind == "unauthorized")
-            #expect(seats(conference) == 1 && conference.rooms().map(\.id) == ["r"])
+            #expect(seats(conference) == 1 && conference.rooms.list().map(\.id) == ["r"])
         }
     }
 

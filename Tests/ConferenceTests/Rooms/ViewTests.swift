@@ -43,16 +43,16 @@ struct ViewTests {
     func link() async throws {
         try await withConference { conference in
             let first = try join(conference) { $0.layout = "speaker" }
-            #expect(conference.room("r")?.layout == "speaker" && first.shown == ShownLayout(name: "speaker"))
+            #expect(conference.rooms.room("r")?.layout == "speaker" && first.shown == ShownLayout(name: "speaker"))
             let second = try join(conference) { $0.layout = "single" }
-            #expect(conference.room("r")?.layout == "speaker")
+            #expect(conference.rooms.room("r")?.layout == "speaker")
             #expect(second.shown == ShownLayout(name: "single", scope: .me) && first.shown.name == "speaker")
             let viewer = try join(conference) { ($0.layout, $0.role, $0.kind) = ("grid", .viewer, .viewer) }
-            #expect(viewer.shown.scope == .me && conference.room("r")?.layout == "speaker")
+            #expect(viewer.shown.scope == .me && conference.rooms.room("r")?.layout == "speaker")
             // A room of the API has its layout from there.
-            try conference.createRoom("made", RoomSettingsChange())
+            try conference.rooms.create("made", RoomSettingsChange())
             let guest = try join(conference, "made") { $0.layout = "speaker" }
-            #expect(conference.room("made")?.layout == "grid" && guest.shown.scope == .me)
+            #expect(conference.rooms.room("made")?.layout == "grid" && guest.shown.scope == .me)
             #expect(throws: ConferenceError.unknownLayout("none")) { try join(conference) { $0.layout = "none" } }
         }
     }
@@ -67,7 +67,7 @@ struct ViewTests {
             #expect(await eventually { told.by == [bob.id] && own.by == [bob.id] })
             var change = RoomSettingsChange()
             change.layout = "single"
-            try conference.updateRoom("r", change)
+            try conference.rooms.update("r", change)
             #expect(await eventually { told.by == [bob.id, nil] })
             // A choice for oneself, and its end.
             try ann.setLayout("grid", scope: .me)
@@ -113,8 +113,8 @@ struct ViewTests {
             _ = try join(conference)
             #expect(await eventually { told.canvas?.tiles.count == 3 })
             #expect(told.canvas?.width == 720 && told.canvas?.height == 1280)
-            #expect(conference.room("r")?.tiles.width == 1280, "the room's tiles are those of main")
-            #expect(conference.room("r")?.views.map(\.participants) == [2, 1])
+            #expect(conference.rooms.room("r")?.tiles.width == 1280, "the room's tiles are those of main")
+            #expect(conference.rooms.room("r")?.views.map(\.participants) == [2, 1])
             try ann.setView("main")
             #expect(await eventually { told.canvas?.width == 1280 && told.last?.view == "main" })
             #expect(views(conference) == [.main])
@@ -136,7 +136,7 @@ struct ViewTests {
             #expect(await eventually { tiles(ann) == [second.id] && tiles(bob) == [first.id] })
             #expect(ann.canvas?.tiles.first.map { [$0.width, $0.height] } == [1280, 720], "the whole picture")
             #expect(await eventually { tiles(viewer).count == 2 } && ann.count == 0, "the layout is the room's")
-            let info = try #require(conference.room("r"))
+            let info = try #require(conference.rooms.room("r"))
             #expect(info.tiles.tiles.count == 2 && info.views.map(\.participants) == [3, 0])
             #expect(info.views.map(\.shown.scope) == [.room, .room])
             let third = try join(conference)
@@ -184,16 +184,16 @@ struct ViewTests {
             var guests = ViewSettings()
             (guests.layout, guests.width, guests.height, guests.names) = ("single", 640, 360, false)
             change.views = ["guests": guests]
-            let info = try conference.updateRoom("r", change)
+            let info = try conference.rooms.update("r", change)
             #expect(info.views.map(\.shown.view) == ["main", "guests", "portrait"])
             try ann.setView("guests")
             #expect(await eventually { told.canvas?.width == 640 && told.canvas?.tiles.first?.label == false })
             change.views = ["guests": ViewSettings?.none]
-            try conference.updateRoom("r", change)
+            try conference.rooms.update("r", change)
             #expect(await eventually { told.last == ShownLayout(name: "grid") })
             guests.layout = "none"
             change.views = ["guests": guests]
-            #expect(throws: ConferenceError.unknownLayout("none")) { try conference.updateRoom("r", change) }
+            #expect(throws: ConferenceError.unknownLayout("none")) { try conference.rooms.update("r", change) }
         }
     }
 
@@ -206,7 +206,7 @@ struct ViewTests {
             #expect {
                 try join(conference) { ($0.view, $0.insistsOnView) = ("portrait", true) }
             } throws: { ($0 as? ConferenceError)?.kind == "atCapacity" }
-            #expect(conference.room("r")?.participants.count == 1)
+            #expect(conference.rooms.room("r")?.participants.count == 1)
         }
     }
 
@@ -214,13 +214,13 @@ struct ViewTests {
     func snapshots() async throws {
         try await withConference { conference in
             _ = try join(conference)
-            let wide = try await conference.snapshot("r")
-            let tall = try await conference.snapshot("r", view: "portrait")
+            let wide = try await conference.rooms.snapshot("r")
+            let tall = try await conference.rooms.snapshot("r", view: "portrait")
             // The sides of a PNG: 32 bits each from byte 16 on.
             func sides(_ png: [UInt8]) -> [Int] { [18, 22].map { Int(png[$0]) << 8 | Int(png[$0 + 1]) } }
             #expect(sides(wide) == [1280, 720] && sides(tall) == [720, 1280])
             #expect(views(conference) == [.main] && conference.registry["r"]?.engine.isRunning == false)
-            await #expect(throws: ConferenceError.self) { try await conference.snapshot("r", view: "none") }
+            await #expect(throws: ConferenceError.self) { try await conference.rooms.snapshot("r", view: "none") }
         }
     }
 }

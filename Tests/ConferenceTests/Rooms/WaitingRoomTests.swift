@@ -62,7 +62,7 @@ struct WaitingRoomTests {
             let bob = try conference.wait(for: request("Bob"), log.decided("Bob"))
             _ = try conference.wait(for: request("Cem"), log.decided("Cem"))
             #expect(await eventually { log.list == ["Ann", "Bob", "Cem"] })
-            #expect(host.participants.count == 1 && waiting(conference) == 3 && conference.room("r")?.waiting == 3)
+            #expect(host.participants.count == 1 && waiting(conference) == 3 && conference.rooms.room("r")?.waiting == 3)
             #expect(throws: ConferenceError.participantNotFound("x")) { try host.moderate(.admit("x")) }
             try host.moderate(.admit(ann))
             try host.moderate(.refuse(bob))
@@ -97,7 +97,7 @@ struct WaitingRoomTests {
             #expect(throws: ConferenceError.mustWait("r")) { try conference.join(guest("Ann")) { _ in } }
             _ = try conference.wait(for: guest("Ann"), log.decided("Ann"))
             conference.seats.expire(at: MonotonicClock.now() + .seconds(600))
-            #expect(conference.room("r")?.waiting == 1 && log.ends.isEmpty, "the room waits with its guest")
+            #expect(conference.rooms.room("r")?.waiting == 1 && log.ends.isEmpty, "the room waits with its guest")
             let host = try conference.join(request("Host", role: .moderator)) { log.take($0) }
             #expect(await eventually { log.list == ["Ann"] })
             try host.moderate(.admit(nil))
@@ -125,7 +125,7 @@ struct WaitingRoomTests {
             _ = try conference.wait(for: request("Dee"), log.decided("Dee"))
             try host.moderate(.end)
             #expect(await eventually { log.end("Dee") == .ended(.roomEnded) })
-            #expect(waiting(conference) == 0 && conference.rooms().isEmpty && log.repeated == 0)
+            #expect(waiting(conference) == 0 && conference.rooms.list().isEmpty && log.repeated == 0)
         }
     }
 

@@ -123,7 +123,7 @@ struct ChatChannelRealTimeTests {
             #expect(await eventually { call.log.messages.count == 1 })
             let picture = try #require(call.log.messages.first?.picture)
             #expect(picture.type == "image/jpeg" && call.log.messages[0].fromName == "Bob")
-            #expect(try await call.conference.picture(picture.id) == bytes)
+            #expect(try await call.conference.pictures.read(picture.id) == bytes)
             #expect(call.bobs.isEmpty, "no echo")
         }
     }
@@ -179,7 +179,7 @@ struct ChatChannelRealTimeTests {
 
             var change = ParticipantChange()
             change.role = .viewer
-            try call.conference.updateParticipant(call.seats[0].id, in: "r", change)
+            try call.conference.people.update(call.seats[0].id, in: "r", change)
             let before = call.log.messages.count
             await call.send(Array("I may not".utf8))
             #expect(

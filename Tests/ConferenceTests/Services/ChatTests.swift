@@ -87,7 +87,7 @@ struct ChatTests {
             #expect(picture.type == "image/png" && picture.bytes == 100_000)
             #expect(await eventually { bob.log.messages.map(\.picture) == [picture] })
             #expect(bob.log.messages == ann.log.messages && bob.log.messages[0].fromName == "Ann")
-            #expect(try await conference.picture(picture.id) == bytes)
+            #expect(try await conference.pictures.read(picture.id) == bytes)
             #expect(bob.seat.chatHistory.map(\.picture) == [picture])
         }
     }
@@ -117,7 +117,7 @@ struct ChatTests {
     @Test("a room that stays without anyone forgets its chat when other rooms end")
     func forgetting() async throws {
         try await withConference({ $0.rooms.create = .api }) { conference in
-            try conference.createRoom("r", RoomSettingsChange())
+            try conference.rooms.create("r", RoomSettingsChange())
             let ann = try join(conference, "Ann")
             try ann.seat.chat("for now")
             ann.seat.leave()
@@ -129,7 +129,7 @@ struct ChatTests {
             #expect(back.seat.chatHistory.map(\.text) == ["for now"], "as long as somebody is there")
             back.seat.leave()
             conference.seats.expire(at: MonotonicClock.now() + .seconds(31))
-            #expect(conference.room("r") != nil)
+            #expect(conference.rooms.room("r") != nil)
             #expect(try join(conference, "Next day").seat.chatHistory.isEmpty)
         }
     }

@@ -7,7 +7,7 @@ struct LayoutExampleTests {
     @Test("Every shipped layout has one, with tiles on the canvas, and no two are alike")
     func shipped() async throws {
         try await withConference { conference in
-            let layouts = conference.layouts()
+            let layouts = conference.layouts.all
             #expect(layouts.count > 4)
             for layout in layouts {
                 #expect((1...5).contains(layout.example.count), "\(layout.name)")

@@ -59,18 +59,18 @@ struct StreamServiceRealTimeTests {
             }
             let url = "rtmp://127.0.0.1:\(server.port)/app/s3cret"
             let begun = MonotonicClock.now()
-            let stream = try conference.startStream("r", StreamRequest(url: url))
+            let stream = try conference.streams.start("r", StreamRequest(url: url))
             #expect(stream.state == .connecting && stream.url == "rtmp://127.0.0.1:\(server.port)/app/…")
-            #expect(seat.isStreamed && conference.room("r")?.isStreamed == true)
+            #expect(seat.isStreamed && conference.rooms.room("r")?.isStreamed == true)
             #expect(throws: ConferenceError.conflict("Room “r” is being streamed to this URL already.")) {
-                try conference.startStream("r", StreamRequest(url: url))
+                try conference.streams.start("r", StreamRequest(url: url))
             }
             // Of two states only the newer one is told where the first is not delivered yet.
             #expect(await eventually { told.withLock { $0 } == [true] })
-            let ended = try await conference.endStream(stream.id, in: "r")
+            let ended = try await conference.streams.end(stream.id, in: "r")
             #expect(MonotonicClock.now() - begun < .seconds(3))
             #expect(ended.state == .ended && !seat.isStreamed)
-            #expect(try conference.streams(of: "r").map(\.id) == [stream.id])
+            #expect(try conference.streams.list("r").map(\.id) == [stream.id])
             #expect(await eventually { told.withLock { $0 } == [true, false] })
             #expect(kinds(conference) == [.streamStarted, .streamEnded])
         }
@@ -81,19 +81,19 @@ struct StreamServiceRealTimeTests {
         let server = try SilentServer()
         server.close()
         try await withStreams { conference in
-            try conference.createRoom("r", RoomSettingsChange())
+            try conference.rooms.create("r", RoomSettingsChange())
             let url = "rtmp://127.0.0.1:\(server.port)/app/s3cret"
-            let stream = try conference.startStream("r", StreamRequest(url: url))
+            let stream = try conference.streams.start("r", StreamRequest(url: url))
             #expect(
                 await eventually {
-                    let now = try? conference.stream(stream.id, in: "r").state
+                    let now = try? conference.streams.stream(stream.id, in: "r").state
                     guard case .retrying(_, let attempts, let reason)? = now else { return false }
                     return attempts == 2 && reason.contains("refused") && !reason.contains("s3cret")
                 })
             #expect(kinds(conference) == [.streamStarted, .streamRetrying])
-            try conference.startStream("r", StreamRequest(url: url + "2"))
-            #expect(throws: ConferenceError.self) { try conference.startStream("r", StreamRequest(url: url + "3")) }
-            try conference.endRoom("r")
+            try conference.streams.start("r", StreamRequest(url: url + "2"))
+            #expect(throws: ConferenceError.self) { try conference.streams.start("r", StreamRequest(url: url + "3")) }
+            try conference.rooms.end("r")
             #expect(await eventually { kinds(conference).filter { $0 == .streamEnded }.count == 2 })
             #expect(conference.metrics().filter { $0.name == "tessera_streams" }.allSatisfy { $0.value == 0 })
         }
@@ -104,15 +104,15 @@ struct StreamServiceRealTimeTests {
         try await withStreams { conference in
             var change = RoomSettingsChange()
             change.views["upright"] = ViewSettings()
-            try conference.createRoom("r", change)
+            try conference.rooms.create("r", change)
             let request = StreamRequest(url: "srt://127.0.0.1:9", view: "upright")
-            let stream = try conference.startStream("r", request)
+            let stream = try conference.streams.start("r", request)
             change.views["upright"] = .some(nil)
             #expect(throws: ConferenceError.conflict("View “upright” is being streamed: end the stream first.")) {
-                try conference.updateRoom("r", change)
+                try conference.rooms.update("r", change)
             }
-            try await conference.endStream(stream.id, in: "r")
-            try conference.updateRoom("r", change)
+            try await conference.streams.end(stream.id, in: "r")
+            try conference.rooms.update("r", change)
         }
     }
 }

@@ -20,10 +20,10 @@ struct RoomLogTests {
         try await ann.record(.start)
         await #expect(throws: ConferenceError.self) { try await bob.record(.start) }
         let id = try #require(ann.recording?.id)
-        let stopped = try await conference.stopRecording(id)
+        let stopped = try await conference.recordings.stop(id)
         conference.seats.mediaEnded(bob.id, .failed, "DTLS: the peer's certificate is another")
         bob.leave()
-        try conference.endRoom("r")
+        try conference.rooms.end("r")
         await conference.drain(within: .seconds(2))
 
         let lines = capture.lines

@@ -40,9 +40,9 @@ struct RoomSamplesTests {
             let growing = samples.filter { $0.kind != .gauge && $0.labels["room"] != nil }
             #expect(Set(growing.map { $0.labels["room"] }) == ["b", "c"], "a sum that shrinks is no counter")
             expectNoDuplicates(samples)
-            try conference.endRoom("b")
+            try conference.rooms.end("b")
             #expect(people(conference.metrics()) == ["a": 1, "c": 2, RoomSamples.others: 1])
-            for room in ["a", "d"] { try conference.endRoom(room) }
+            for room in ["a", "d"] { try conference.rooms.end(room) }
             #expect(people(conference.metrics()) == ["c": 2])
         }
     }
@@ -65,7 +65,7 @@ struct RoomSamplesTests {
             try join(conference, "board", 2)
             var change = RoomSettingsChange()
             change.admit = .moderator
-            try conference.updateRoom("board", change)
+            try conference.rooms.update("board", change)
             #expect(people(conference.metrics()) == ["open": 1, "board": 2])
             let outside = conference.metrics(namesPrivateRooms: false)
             #expect(people(outside) == ["open": 1, RoomSamples.others: 2])

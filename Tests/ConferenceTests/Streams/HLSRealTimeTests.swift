@@ -18,13 +18,13 @@ struct HLSRealTimeTests {
         } _: { conference in
             var change = RoomSettingsChange()
             change.hls = true
-            try conference.createRoom("r", change)
+            try conference.rooms.create("r", change)
             try await body(conference)
         }
     }
 
     private func stream(_ conference: Conference) throws -> HLSStream? {
-        try conference.hls(AdmittedJoin(room: "r", name: "HLS"), isNew: true)
+        try conference.streams.hls(AdmittedJoin(room: "r", name: "HLS"), isNew: true)
     }
 
     @Test("it runs while somebody is in the room, rests otherwise, and goes on as the same stream")
@@ -35,10 +35,10 @@ struct HLSRealTimeTests {
             #expect(ann.access.hls)
             let first = try #require(try stream(conference))
             #expect(await eventually { first.window.playlist(query: "").contains("#EXT-X-PART:") })
-            #expect(conference.room("r")?.renditions.map(\.members) == [1], "one encode")
-            #expect(try await conference.startRecording("r").state == .recording)
-            #expect(conference.room("r")?.renditions.map(\.members) == [2], "still one")
-            try await conference.stopRecording(conference.recordings()[0].id)
+            #expect(conference.rooms.room("r")?.renditions.map(\.members) == [1], "one encode")
+            #expect(try await conference.recordings.start("r").state == .recording)
+            #expect(conference.rooms.room("r")?.renditions.map(\.members) == [2], "still one")
+            try await conference.recordings.stop(conference.recordings.list()[0].id)
             ann.leave()
             #expect(conference.registry["r"]?.engine.isRunning == false)
             let parts = first.window.playlist(query: "").matches(of: #/EXT-X-PART:/#).count
@@ -62,7 +62,7 @@ struct HLSRealTimeTests {
             #expect(await eventually { first.window.playlist(query: "").contains("#EXT-X-PART:") })
             var change = RoomSettingsChange()
             (change.width, change.height) = (640, 360)
-            try conference.updateRoom("r", change)
+            try conference.rooms.update("r", change)
             #expect(
                 await eventually {
                     first.window.multivariant(query: "", videoRate: .zero)?.contains("RESOLUTION=640x360") == true
@@ -71,11 +71,11 @@ struct HLSRealTimeTests {
             async let next = first.playlist(segment: 3, part: 0)
             change = RoomSettingsChange()
             change.hls = false
-            try conference.updateRoom("r", change)
+            try conference.rooms.update("r", change)
             _ = await next
             #expect(await eventually { first.window.isEnded })
             #expect(try stream(conference) == nil)
-            #expect(conference.room("r")?.renditions.isEmpty == true)
+            #expect(conference.rooms.room("r")?.renditions.isEmpty == true)
         }
     }
 
@@ -86,23 +86,23 @@ struct HLSRealTimeTests {
             request.roleIsProven = false
             var change = RoomSettingsChange()
             change.pin = "2718"
-            try conference.updateRoom("r", change)
-            #expect(throws: ConferenceError.pinRequired("r")) { try conference.hls(request, isNew: false) }
+            try conference.rooms.update("r", change)
+            #expect(throws: ConferenceError.pinRequired("r")) { try conference.streams.hls(request, isNew: false) }
             request.pin = "1111"
-            #expect(throws: ConferenceError.wrongPIN("r")) { try conference.hls(request, isNew: false) }
+            #expect(throws: ConferenceError.wrongPIN("r")) { try conference.streams.hls(request, isNew: false) }
             request.pin = "2718"
-            #expect(try conference.hls(request, isNew: true) == nil)
+            #expect(try conference.streams.hls(request, isNew: true) == nil)
             change.locked = true
-            try conference.updateRoom("r", change)
-            #expect(throws: ConferenceError.roomLocked("r")) { try conference.hls(request, isNew: true) }
-            #expect(try conference.hls(request, isNew: false) == nil)
+            try conference.rooms.update("r", change)
+            #expect(throws: ConferenceError.roomLocked("r")) { try conference.streams.hls(request, isNew: true) }
+            #expect(try conference.streams.hls(request, isNew: false) == nil)
             (change.locked, change.admit) = (false, .moderator)
-            try conference.updateRoom("r", change)
-            #expect(throws: ConferenceError.mustWait("r")) { try conference.hls(request, isNew: false) }
+            try conference.rooms.update("r", change)
+            #expect(throws: ConferenceError.mustWait("r")) { try conference.streams.hls(request, isNew: false) }
             (request.roleIsProven, request.role, request.pin) = (true, .moderator, nil)
-            #expect(try conference.hls(request, isNew: true) == nil)
+            #expect(try conference.streams.hls(request, isNew: true) == nil)
             request.room = "other"
-            #expect(throws: ConferenceError.roomNotFound("other")) { try conference.hls(request, isNew: true) }
+            #expect(throws: ConferenceError.roomNotFound("other")) { try conference.streams.hls(request, isNew: true) }
         }
     }
 }

@@ -10,7 +10,9 @@ import Streaming
 @testable import WebServer
 
 /// A fake conference: records its calls, and has one room `r` with one participant `p1`.
-final class FakeConference: ConferenceService {
+final class FakeConference: ConferenceState, ConferenceSeats, ConferenceRooms, ConferenceGuestLinks, ConferencePeople,
+    ConferenceBreakouts, ConferenceRecordings, ConferenceStreams, ConferenceInputs, ConferencePictures, ConferenceAvatars
+{
     struct State {
         var isDraining = false
         var isOverloaded = false
@@ -49,6 +51,8 @@ final class FakeConference: ConferenceService {
         if !hasEvents { events.close() }
     }
 
+    var services: ConferenceServices { ConferenceServices(all: self, layouts: FakeLayouts()) }
+
     private func note(_ what: String) { state.withLock { $0.asked.append(what) } }
     var asked: [String] { state.withLock { $0.asked } }
 
@@ -67,11 +71,11 @@ final class FakeConference: ConferenceService {
             createdAt: Date(timeIntervalSince1970: 0))
     }
 
-    func rooms() -> [RoomInfo] { state.withLock { $0.rooms }.map(info) }
+    func list() -> [RoomInfo] { state.withLock { $0.rooms }.map(info) }
     func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? info(id) : nil }
     func settings(of room: String) -> RoomSettings? { self.room(room)?.settings }
 
-    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
+    func create(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
     {
         if change.layout == "none" { throw .unknownLayout("none") }
         var settings = state.withLock { $0.settings[id] } ?? RoomSettings()
@@ -85,7 +89,7 @@ final class FakeConference: ConferenceService {
         return (info(id), isNew)
     }
 
-    func endRoom(_ id: String) throws(ConferenceError) {
+    func end(_ id: String) throws(ConferenceError) {
         guard room(id) != nil else { throw .roomNotFound(id) }
         note("end \(id)")
     }
@@ -95,7 +99,7 @@ final class FakeConference: ConferenceService {
         return [0x89, 0x50, 0x4E, 0x47]
     }
 
-    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
+    func update(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
         -> ParticipantInfo
     {
         guard id == "p1" else { throw .participantNotFound(id) }
@@ -114,29 +118,29 @@ final class FakeConference: ConferenceService {
         return state.withLock { $0.hls[request.room] }
     }
 
-    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] { [] }
-    func makeGuestLink(
+    func list(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink] { [] }
+    func make(
         _ wish: GuestLinkRequest, in room: String, for participant: String?
     ) throws(ConferenceError) -> GuestLink { throw .roomNotFound(room) }
-    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
+    func revoke(_ id: String, in room: String, for participant: String?) throws(ConferenceError) {
         if id == "gone" { throw .guestLinkNotFound }
         note("revoke \(id) in \(room) for \(participant ?? "an administrator")")
     }
-    func isRevoked(guestLink id: String, of room: String) -> Bool { false }
+    func isRevoked(_ id: String, of room: String) -> Bool { false }
 
-    func removeParticipant(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
-    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson] {
+    func remove(_ id: String, in room: String) throws(ConferenceError) { note("remove \(id)") }
+    func waiting(in room: String) throws(ConferenceError) -> [WaitingPerson] {
         [WaitingPerson(id: "w1", name: "Dee")]
     }
     func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError) {
         if person != "w1" { throw .participantNotFound(person) }
         note("\(decision.rawValue) \(person)")
     }
-    func breakout(of room: String) throws(ConferenceError) -> BreakoutInfo? {
+    func info(of room: String) throws(ConferenceError) -> BreakoutInfo? {
         BreakoutInfo(
             phase: .open, groups: [.init(number: 1, name: "Red", participants: ["p1"])], endsIn: .seconds(90))
     }
-    func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError) {
+    func perform(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError) {
         for request in requests { note("\(request)") }
     }
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics {
@@ -150,7 +154,7 @@ final class FakeConference: ConferenceService {
         RecordingInfo(id: id, room: "r", file: file, state: state, startedAt: Date(timeIntervalSince1970: 0))
     }
 
-    func startRecording(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo {
+    func start(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo {
         var recording = recording("rec", .recording)
         if let wish {
             (recording.view, recording.audioOnly) = (wish.view, wish.audioOnly)
@@ -170,25 +174,25 @@ final class FakeConference: ConferenceService {
         return recording(id, state)
     }
 
-    func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
-    func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
+    func pause(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .paused) }
+    func resume(_ id: String) throws(ConferenceError) -> RecordingInfo { try change(id, to: .recording) }
 
-    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
+    func rename(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo {
         var recording = try change(id, to: .finished)
         recording.title = title
         note("title \(id) \(title ?? "")")
         return recording
     }
-    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String {
+    func thumbnailPath(of id: String) async throws(ConferenceError) -> String {
         guard let recording = recording(id) else { throw .recordingNotFound(id) }
         return recording.file
     }
-    func removeRecording(_ id: String) async throws(ConferenceError) {
+    func remove(_ id: String) async throws(ConferenceError) {
         note("remove \(try change(id, to: .finished).id)")
     }
-    func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo { try change(id, to: .finished) }
+    func deliver(_ id: String) async throws(ConferenceError) -> RecordingInfo { try change(id, to: .finished) }
 
-    func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo {
+    func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo {
         var recording = try change(id, to: .finished)
         recording.duration = .milliseconds(2500)
         recording.bytes = 100
@@ -201,15 +205,15 @@ final class FakeConference: ConferenceService {
             startedAt: Date(timeIntervalSince1970: 0))
     }
 
-    func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
+    func start(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo {
         note("stream \(request.url) \(request.view ?? "-") \(request.keyframeInterval.map { "\($0)" } ?? "-")")
         return stream("rtmp://live.example/app/…")
     }
-    func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
+    func end(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
         note("end stream \(id)")
         return try stream(id, in: room)
     }
-    func streams(of room: String) throws(ConferenceError) -> [StreamInfo] { [try stream("str", in: room)] }
+    func list(_ room: String) throws(ConferenceError) -> [StreamInfo] { [try stream("str", in: room)] }
     func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
         guard id == "str" else { throw .streamNotFound(id) }
         var info = stream("rtmp://live.example/app/…")
@@ -217,7 +221,7 @@ final class FakeConference: ConferenceService {
         return info
     }
 
-    func recordings(before id: String?, limit: Int) -> [RecordingInfo] {
+    func list(before id: String?, limit: Int) -> [RecordingInfo] {
         let finished = state.withLock { $0.finished }.map { recording($0, .finished) }
         let all = (state.withLock { $0.recording.map { [$0] } } ?? []) + finished
         let start = id.flatMap { id in all.firstIndex { $0.id == id } }.map { $0 + 1 } ?? 0
@@ -228,28 +232,28 @@ final class FakeConference: ConferenceService {
         id == "rec" || state.withLock { $0.finished.contains(id) } ? recording(id, .finished) : nil
     }
 
-    func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String {
+    func path(of id: String, part: Int) throws(ConferenceError) -> String {
         guard let recording = recording(id), part <= recording.parts else { throw .recordingNotFound(id) }
         return recording.file
     }
 
-    func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String {
+    func path(of id: String, track: Int) throws(ConferenceError) -> String {
         guard let recording = recording(id), track == 1 else { throw .recordingNotFound(id) }
         return recording.file
     }
 
-    func addInput(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
+    func add(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo {
         guard self.room(room) != nil else { throw .roomNotFound(room) }
         guard wish.url != "refused" else { throw .badRequest("url: refused") }
         note("input \(wish.url) \(wish.name) \(wish.loops)")
         return input(in: room)
     }
-    func inputs(of room: String) throws(ConferenceError) -> [InputInfo] { [input(in: room)] }
+    func list(_ room: String) throws(ConferenceError) -> [InputInfo] { [input(in: room)] }
     func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo {
         guard id == "in" else { throw .inputNotFound(id) }
         return input(in: room)
     }
-    func removeInput(_ id: String, from room: String) throws(ConferenceError) {
+    func remove(_ id: String, from room: String) throws(ConferenceError) {
         _ = try input(id, in: room)
         note("remove \(id)")
     }
@@ -259,49 +263,35 @@ final class FakeConference: ConferenceService {
             state: .connecting, since: Date(timeIntervalSince1970: 0))
     }
 
-    func markRecording(_ id: String, _ text: String) throws(ConferenceError) { note("mark \(id) \(text)") }
-    func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String {
+    func mark(_ id: String, _ text: String) throws(ConferenceError) { note("mark \(id) \(text)") }
+    func timelinePath(of id: String, asText: Bool) throws(ConferenceError) -> String {
         guard let recording = recording(id) else { throw .recordingNotFound(id) }
         return recording.file + (asText ? ".vtt" : ".timeline.json")
     }
 
-    func layouts() -> [LayoutInfo] { [LayoutInfo(name: "grid", description: "all")] }
-    func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
+    func set(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError) {
         note("avatar \(id) \(file?.count ?? 0)")
     }
-    func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] { [1] }
-    func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError) { note("store avatar \(name)") }
-    func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8] { [1] }
-    func deleteStoredAvatar(_ name: String) async throws(ConferenceError) { note("delete avatar \(name)") }
-    func putLayout(_ name: String, json: [UInt8]) async throws(ConferenceError) {
-        if json.first != UInt8(ascii: "{") { throw .badLayout(["grid.json:1:1: no object; write one"]) }
-    }
-    func deleteLayout(_ name: String) async throws(ConferenceError) {
-        guard name == "grid" else { throw .unknownLayout(name) }
-    }
-    func checkLayout(_ name: String, json: [UInt8]) async throws(ConferenceError) {
-        try await putLayout(name, json: json)
-    }
-    func checkUnusedLayout(_ name: String) throws(ConferenceError) {
-        if name == "used" { throw .layoutInUse(name) }
-    }
-
+    func png(of id: String, in room: String) async throws(ConferenceError) -> [UInt8] { [1] }
+    func store(_ file: [UInt8], as name: String) async throws(ConferenceError) { note("store avatar \(name)") }
+    func file(_ name: String) async throws(ConferenceError) -> [UInt8] { [1] }
+    func delete(_ name: String) async throws(ConferenceError) { note("delete avatar \(name)") }
     /// The only picture; its file is the recording's.
     static let picture = "aaaaaaaaaaaaaaaaaaaaaaaaaa.gif"
 
-    func storePicture(
+    func store(
         _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
     ) async throws(ConferenceError) -> ChatPicture {
         guard let format = ChatPicture.Format(bytes) else { throw .badPicture("no picture") }
         note("store \(bytes.count)\(isSent ? "" : " unsent")")
         return ChatPicture(id: Self.picture, type: format.type, bytes: bytes.count)
     }
-    func keepPicture(_ id: String) { note("keep \(id)") }
-    func picture(_ id: String) async throws(ConferenceError) -> [UInt8] {
+    func keep(_ id: String) { note("keep \(id)") }
+    func read(_ id: String) async throws(ConferenceError) -> [UInt8] {
         guard id == Self.picture else { throw .pictureNotFound }
         return Array("GIF89a".utf8)
     }
-    func picturePath(_ id: String) throws(ConferenceError) -> String {
+    func path(of id: String) throws(ConferenceError) -> String {
         guard id == Self.picture else { throw .pictureNotFound }
         return file
     }
@@ -413,7 +403,7 @@ final class FakeConference: ConferenceService {
         }
         func sendPicture(_ bytes: [UInt8], to other: String?) async throws(ConferenceError) -> ChatPicture {
             conference.note("picture to \(other ?? "all")")
-            return try await conference.storePicture(bytes, from: nil, isSent: true)
+            return try await conference.store(bytes, from: nil, isSent: true)
         }
         func setAvatar(_ file: [UInt8]?) async throws(ConferenceError) {
             conference.note("own avatar \(file?.count ?? 0)")
@@ -433,5 +423,22 @@ final class FakeConference: ConferenceService {
         func withdraw() { conference.note("withdraw") }
         func signallingLost() { conference.note("lost") }
         func mayReturn() { conference.note("may return") }
+    }
+}
+
+/// One layout, `grid`; `used` is in use.
+struct FakeLayouts: ConferenceLayouts {
+    var all: [LayoutInfo] { [LayoutInfo(name: "grid", description: "all")] }
+    func put(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+        if json.first != UInt8(ascii: "{") { throw .badLayout(["grid.json:1:1: no object; write one"]) }
+    }
+    func delete(_ name: String) async throws(ConferenceError) {
+        guard name == "grid" else { throw .unknownLayout(name) }
+    }
+    func check(_ name: String, json: [UInt8]) async throws(ConferenceError) {
+        try await put(name, json: json)
+    }
+    func checkUnused(_ name: String) throws(ConferenceError) {
+        if name == "used" { throw .layoutInUse(name) }
     }
 }

@@ -65,7 +65,7 @@ struct Host {
         change(&settings)
         self.service = service
         endpoints = await Endpoints(
-            settings, conference: service, webhooks: webhooks,
+            settings, conference: service.services, webhooks: webhooks,
             assets: WebAssets(assets), usesTLS: false,
             machineName: "machine", logger: Logger(label: "test"))
     }

@@ -149,20 +149,20 @@ import Testing
         do throws(ConferenceError) {
             _ = try conference.join(request(.moderator)) { _ in }
             let other = try conference.join(request(.viewer)) { _ in }.id
-            if let door = Self.door(message) { try conference.updateRoom(room, door) }
+            if let door = Self.door(message) { try conference.rooms.update(room, door) }
             let seat = try conference.join(request(role)) { _ in }
             if !isProven, role != .viewer {
                 #expect(seat.info?.role == .participant, "nobody believes a claimed role")
                 var change = ParticipantChange()
                 change.role = role
-                try conference.updateParticipant(seat.id, in: room, change)
+                try conference.people.update(seat.id, in: room, change)
             }
             #expect(seat.info?.role == role)
             if let moderation = Self.moderation(message, other) { try seat.moderate(moderation) }
             if let change = Self.roomChange(message) { try seat.changeRoom(change) }
             if let request = Self.breakoutRequest(message) {
                 let mayChoose = message.hasSuffix("everybody may")
-                try conference.breakOut([.make(BreakoutPlan(names: ["A", "B"], mayChoose: mayChoose))], in: room)
+                try conference.breakouts.perform([.make(BreakoutPlan(names: ["A", "B"], mayChoose: mayChoose))], in: room)
                 try seat.breakOut(request)
             }
             switch message {
@@ -177,7 +177,7 @@ import Testing
             case "layout for the room while it is locked":
                 var change = RoomSettingsChange()
                 change.layoutLocked = true
-                try conference.updateRoom(room, change)
+                try conference.rooms.update(room, change)
                 try seat.setLayout("speaker", scope: .room, pins: nil)
             case "layout with pin for the room": try seat.setLayout("speaker", scope: .room, pins: [other])
             case "chat": try seat.chat("hello", to: nil)
@@ -186,15 +186,15 @@ import Testing
             case "chat while it is kept to presenters", "present while it is kept to presenters":
                 var change = RoomSettingsChange()
                 (change.chat, change.share) = (.presenters, .presenters)
-                try conference.updateRoom(room, change)
+                try conference.rooms.update(room, change)
                 if message.hasPrefix("chat") { try seat.chat("hello") } else { try seat.present(true) }
             case "recorded": try seat.setRecorded(false)
             case "record: start": try await seat.record(.start)
             case "record: stop what another started":
-                try await conference.startRecording(room)
+                try await conference.recordings.start(room)
                 try await seat.record(.stop)
             case "mark":
-                try await conference.startRecording(room)
+                try await conference.recordings.start(room)
                 try seat.mark("The vote")
             case "leave": seat.leave()
             default: Issue.record("there is no message \(message)")

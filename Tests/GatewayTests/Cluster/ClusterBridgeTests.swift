@@ -153,7 +153,7 @@ struct ClusterBridgeTests {
             node.bridge.changed("r")
             try await Task.sleep(for: .milliseconds(200))
             #expect(node.store.calls("store r") == quiet, "nothing is different")
-            try node.conference.endRoom("r")
+            try node.conference.rooms.end("r")
             #expect(await eventually { node.state(of: "r") == nil && node.store.calls("release r") == 1 })
             #expect(node.bridge.rooms.isEmpty)
         }
@@ -165,7 +165,7 @@ struct ClusterBridgeTests {
             _ = try node.join("r", "Ann")
             #expect(await eventually { node.state(of: "r") != nil })
             node.bridge.lose(["r"])
-            #expect(!node.conference.hasRoom("r"))
+            #expect(!node.conference.moves.hasRoom("r"))
             try await Task.sleep(for: .milliseconds(200))
             #expect(node.store.calls("release r") == 0 && node.state(of: "r") != nil)
         }
@@ -178,7 +178,7 @@ struct ClusterBridgeTests {
             let ann = try first.join("r", "Ann")
             var lock = RoomSettingsChange()
             (lock.pin, lock.locked) = ("4711", true)
-            try first.conference.updateRoom("r", lock)
+            try first.conference.rooms.update("r", lock)
             #expect(await eventually { first.state(of: "r")?.settings.pin == "4711" })
             let b = Store("b", sharing: a)
             try await withNode(b) { second in
@@ -187,7 +187,7 @@ struct ClusterBridgeTests {
                 }
                 try await second.bridge.prepare("r")
                 #expect(b.calls("read r") == 1)
-                #expect(second.conference.room("r")?.settings.locked == true)
+                #expect(second.conference.rooms.room("r")?.settings.locked == true)
                 #expect(throws: ConferenceError.self) { try second.join("r", "Stranger") }
                 let back = try second.conference.resume(id: ann.id, secret: ann.resumeSecret) { _ in }
                 #expect(back.info?.name == "Ann" && back.info?.role == .moderator)
@@ -203,15 +203,15 @@ struct ClusterBridgeTests {
             let key = try #require(ann.hostKey)
             try ann.chat("a secret")
             try ann.moderate(.end)
-            try first.conference.createRoom("s", RoomSettingsChange())
-            try first.conference.endRoom("s")
+            try first.conference.rooms.create("s", RoomSettingsChange())
+            try first.conference.rooms.end("s")
             #expect(await eventually { first.state(of: "r")?.isOver == true && a.calls("release s") == 1 })
             #expect(first.state(of: "s") == nil)
             let left = try #require(first.state(of: "r"))
             #expect(left.seats == [] && left.chat == [] && left.hosts?.keys.count == 1)
             try await withNode(Store("b", sharing: a)) { second in
                 try await second.bridge.prepare("r")
-                #expect(!second.conference.hasRoom("r"))
+                #expect(!second.conference.moves.hasRoom("r"))
                 #expect(try second.join("r", "Guest").info?.role == .participant)
                 #expect(try second.join("r", "Ann", key: key).info?.role == .moderator)
             }
@@ -231,7 +231,7 @@ struct ClusterBridgeTests {
             let bytes = Array(text.utf8)
             try node.store.content.withLock { $0.states["r"] = isSealed ? try Self.seal.sealed(bytes, of: "r") : bytes }
             await #expect(throws: ClusterError.closed) { try await node.bridge.prepare("r") }
-            #expect(!node.conference.hasRoom("r") && !node.conference.hasRoom("other"))
+            #expect(!node.conference.moves.hasRoom("r") && !node.conference.moves.hasRoom("other"))
             let isOpen = await eventually {
                 do throws(ClusterError) {
                     try await node.bridge.prepare("r")
@@ -254,7 +254,7 @@ struct ClusterBridgeTests {
             await #expect(throws: ClusterError.full) { try await node.bridge.prepare("r") }
             try put(#"{"version":1,"room":"r","meeting":"m","savedAt":1}"#)
             try await node.bridge.prepare("r")
-            #expect(!node.conference.hasRoom("r"))
+            #expect(!node.conference.moves.hasRoom("r"))
             try put(#"{"version":1,"room":"r","meeting":"m","savedAt":1,"settings":{"locked":true}}"#)
             try await node.bridge.prepare("r")
             #expect(throws: ConferenceError.self) { try node.join("r", "Stranger") }
@@ -268,7 +268,7 @@ struct ClusterBridgeTests {
             _ = try first.join("r", "Ann")
             var change = RoomSettingsChange()
             change.pin = "4711"
-            try first.conference.updateRoom("r", change)
+            try first.conference.rooms.update("r", change)
             #expect(await eventually { first.state(of: "r")?.settings.pin == "4711" })
             let bytes = try #require(a.content.withLock { $0.states["r"] })
             for word in ["4711", "Ann", "seats"] { #expect(bytes.firstRange(of: Array(word.utf8)) == nil) }
@@ -283,7 +283,7 @@ struct ClusterBridgeTests {
                 b.content.withLock { $0.states["r"] = other }
                 try await withNode(b) { second in
                     await #expect(throws: ClusterError.closed) { try await second.bridge.prepare("r") }
-                    #expect(!second.conference.hasRoom("r"))
+                    #expect(!second.conference.moves.hasRoom("r"))
                 }
             }
         }
@@ -300,7 +300,7 @@ struct ClusterBridgeTests {
                 await #expect(throws: ClusterError.unavailable) { try await second.bridge.prepare("r") }
                 a.content.withLock { $0.isDown = false }
                 // A room of the API gives way to nobody's.
-                _ = try second.conference.createRoom("s", RoomSettingsChange())
+                _ = try second.conference.rooms.create("s", RoomSettingsChange())
                 _ = try second.join("s", "Bob")
                 await #expect(throws: ClusterError.full) { try await second.bridge.prepare("r") }
                 await #expect(throws: ClusterError.full, "also of a new one") { try await second.bridge.prepare("new") }
@@ -313,12 +313,12 @@ struct ClusterBridgeTests {
     @Test("a layout of the store is one of this server's, until it is gone")
     func layouts() async throws {
         try await withNode { node in
-            func description() -> String? { node.conference.layouts().first { $0.name == "mine" }?.description }
+            func description() -> String? { node.conference.layouts.all.first { $0.name == "mine" }?.description }
             func json(_ text: String) -> [UInt8] {
                 Array(
                     #"{"name": "mine", "description": "\#(text)", "rules": [{"regions": [{"kind": "grid"}]}]}"#.utf8)
             }
-            try await node.conference.checkLayout("mine", json: json("first"))
+            try await node.conference.layouts.check("mine", json: json("first"))
             #expect(description() == nil)
             node.bridge.useLayout("mine", json("first"))
             await node.bridge.settleLayouts()
@@ -330,7 +330,7 @@ struct ClusterBridgeTests {
             let ann = try node.join("r", "Ann")
             var change = RoomSettingsChange()
             change.layout = "mine"
-            try node.conference.updateRoom("r", change)
+            try node.conference.rooms.update("r", change)
             #expect(node.bridge.usesLayout("mine"))
             #expect(node.bridge.usesLayout("grid"), "rooms.layout")
             #expect(!node.bridge.usesLayout("stage"))
@@ -347,9 +347,9 @@ struct ClusterBridgeTests {
             let ann = try node.join("r", "Ann")
             try ann.chat("a secret")
             #expect(await eventually { node.state(of: "r")?.chat.count == 1 })
-            try node.conference.endRoom("r")
+            try node.conference.rooms.end("r")
             try await node.bridge.prepare("r")
-            #expect(!node.conference.hasRoom("r"))
+            #expect(!node.conference.moves.hasRoom("r"))
             let bob = try node.join("r", "Bob")
             #expect(bob.chatHistory.isEmpty)
             #expect(await eventually { node.state(of: "r")?.seats.map(\.id) == [bob.id] })
@@ -368,7 +368,7 @@ struct ClusterBridgeTests {
             }
             #expect(await eventually { a.content.withLock { $0.owners.values.filter { $0 == "b" }.count } == 3 })
             #expect(a.content.withLock { $0.isDraining })
-            #expect(first.conference.roomNames.count == 3, "the calls go on")
+            #expect(first.conference.moves.roomNames.count == 3, "the calls go on")
             try await withNode(Store("b", sharing: a)) { second in
                 for person in people {
                     try await second.bridge.prepare(person.room)
@@ -377,7 +377,7 @@ struct ClusterBridgeTests {
                     person.leave()
                 }
                 await drain.value
-                #expect(first.conference.roomNames.isEmpty && second.conference.roomNames.count == 3)
+                #expect(first.conference.moves.roomNames.isEmpty && second.conference.moves.roomNames.count == 3)
                 // Neither the end there nor the news of it touches what the next owner has stored.
                 try await Task.sleep(for: .milliseconds(200))
                 #expect(!a.content.withLock { $0.calls.contains { $0.hasPrefix("release") } })
@@ -394,14 +394,14 @@ struct ClusterBridgeTests {
             var how = ClusterSettings.Drain()
             how.within = .milliseconds(400)
             await node.bridge.drain(how)
-            #expect(node.store.calls("move r") == 1 && node.conference.hasRoom("r"))
+            #expect(node.store.calls("move r") == 1 && node.conference.moves.hasRoom("r"))
             try ann.chat("still here")
             #expect(await eventually { node.state(of: "r")?.chat.count == 1 })
             #expect(try node.join("r", "Bob").info != nil)
             node.store.content.withLock { $0.isFull = false }
             how.within = .seconds(3)
             await node.bridge.drain(how)
-            #expect(await eventually { !node.conference.hasRoom("r") }, "at the limit of its move")
+            #expect(await eventually { !node.conference.moves.hasRoom("r") }, "at the limit of its move")
         }
     }
 
@@ -412,7 +412,7 @@ struct ClusterBridgeTests {
             var how = ClusterSettings.Drain()
             (how.mode, how.within) = (.wait, .milliseconds(300))
             await node.bridge.drain(how)
-            #expect(node.store.calls("move r") == 0 && node.conference.hasRoom("r"))
+            #expect(node.store.calls("move r") == 0 && node.conference.moves.hasRoom("r"))
 
             node.store.content.withLock { $0.hangs = true }
             let clock = ContinuousClock()

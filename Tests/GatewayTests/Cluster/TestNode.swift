@@ -57,7 +57,7 @@ final class TestNode: Sendable {
             logger: logger)
         drain = NodeDrain(directory) { [drained] wish in drained.withLock { $0.append(wish) } }
         endpoints = await Endpoints(
-            settings, conference: conference, cluster: front, drain: drain,
+            settings, conference: conference.services, cluster: front, drain: drain,
             assets: WebAssets(assets), usesTLS: false, machineName: "machine", logger: logger)
         try await listen(logger)
     }

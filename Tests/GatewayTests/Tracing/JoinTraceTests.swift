@@ -77,7 +77,7 @@ import Threads
         let poster = FakePoster()
         poster.state.withLock { $0.down = ["http://c/"] }
         let tracer = JoinTracer(
-            "http://c/", service, poster: poster, version: "1",
+            "http://c/", service.services, poster: poster, version: "1",
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         func value(_ name: String) -> Double? { tracer.samples.first { $0.name == name }?.value }
         service.state.withLock { $0.milestones = complete().milestones }

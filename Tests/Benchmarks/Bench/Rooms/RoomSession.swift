@@ -127,14 +127,14 @@ final class RoomSession {
     func settle() async throws -> String? {
         let end = MonotonicClock.now() + .seconds(30)
         while MonotonicClock.now() < end {
-            let renditions = conference.room(Self.room)?.renditions ?? []
+            let renditions = conference.rooms.room(Self.room)?.renditions ?? []
             if renditions.count == plan.encodes, renditions.allSatisfy({ $0.bitRate >= RoomPlan.bitRate * 0.98 }) {
                 try await Task.sleep(for: .seconds(2))
                 return nil
             }
             try await Task.sleep(for: .milliseconds(100))
         }
-        let state = (conference.room(Self.room)?.renditions ?? []).map { "\($0.codec) \($0.height) at \($0.bitRate)" }
+        let state = (conference.rooms.room(Self.room)?.renditions ?? []).map { "\($0.codec) \($0.height) at \($0.bitRate)" }
         return "the renditions did not come to \(RoomPlan.bitRate): \(state.joined(separator: ", "))"
     }
 
@@ -169,7 +169,7 @@ final class RoomSession {
             before = after
             var delays: [Double] = []
             for seat in seats {
-                delays.append(try await conference.statistics(seat.id, in: Self.room).audioDelay.inMilliseconds)
+                delays.append(try await conference.people.statistics(seat.id, in: Self.room).audioDelay.inMilliseconds)
             }
             reading.audioDelay = Statistics.median(delays)
             readings.append(reading)

@@ -13,94 +13,98 @@ package protocol ConferenceState: Sendable {
 
 /// The rooms, as programs make, read and end them.
 package protocol ConferenceRooms: Sendable {
-    func rooms() -> [RoomInfo]
+    func list() -> [RoomInfo]
     func room(_ id: String) -> RoomInfo?
     /// Nothing but the settings: for what asks often.
     func settings(of room: String) -> RoomSettings?
-    func createRoom(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
-    func endRoom(_ id: String) throws(ConferenceError)
+    func create(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
+    func end(_ id: String) throws(ConferenceError)
     func snapshot(_ room: String, view name: String) async throws(ConferenceError) -> [UInt8]
 }
 
 /// The links by which guests come in.
 package protocol ConferenceGuestLinks: Sendable {
-    func guestLinks(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink]
-    func makeGuestLink(_ wish: GuestLinkRequest, in room: String, for participant: String?) throws(ConferenceError)
-        -> GuestLink
-    func revokeGuestLink(_ id: String, in room: String, for participant: String?) throws(ConferenceError)
-    func isRevoked(guestLink id: String, of room: String) -> Bool
+    func list(of room: String, for participant: String?) throws(ConferenceError) -> [GuestLink]
+    func make(_ wish: GuestLinkRequest, in room: String, for participant: String?) throws(ConferenceError) -> GuestLink
+    func revoke(_ id: String, in room: String, for participant: String?) throws(ConferenceError)
+    func isRevoked(_ id: String, of room: String) -> Bool
 }
 
-/// Who is in a room, who waits for it, and its groups.
+/// Who is in a room, and who waits for it.
 package protocol ConferencePeople: Sendable {
-    func updateParticipant(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError)
-        -> ParticipantInfo
-    func removeParticipant(_ id: String, in room: String) throws(ConferenceError)
+    func update(_ id: String, in room: String, _ change: ParticipantChange) throws(ConferenceError) -> ParticipantInfo
+    func remove(_ id: String, in room: String) throws(ConferenceError)
     func statistics(_ id: String, in room: String) async throws(ConferenceError) -> ParticipantStatistics
-    func waitingPeople(in room: String) throws(ConferenceError) -> [WaitingPerson]
-    func breakout(of room: String) throws(ConferenceError) -> BreakoutInfo?
-    func breakOut(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError)
+    func waiting(in room: String) throws(ConferenceError) -> [WaitingPerson]
     func decide(_ decision: WaitingDecision, about person: String, in room: String) throws(ConferenceError)
+}
+
+/// The breakout groups of rooms.
+package protocol ConferenceBreakouts: Sendable {
+    func info(of room: String) throws(ConferenceError) -> BreakoutInfo?
+    /// Performs requests for an administrator, or throws and performs none.
+    func perform(_ requests: [BreakoutRequest], in room: String) throws(ConferenceError)
 }
 
 /// The recordings, running and complete.
 package protocol ConferenceRecordings: Sendable {
-    func startRecording(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo
-    func pauseRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
-    func resumeRecording(_ id: String) throws(ConferenceError) -> RecordingInfo
-    func stopRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
-    func deliverRecording(_ id: String) async throws(ConferenceError) -> RecordingInfo
-    func removeRecording(_ id: String) async throws(ConferenceError)
-    func renameRecording(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo
-    func thumbnailPath(_ id: String) async throws(ConferenceError) -> String
-    func recordings(before id: String?, limit: Int) -> [RecordingInfo]
+    func start(_ room: String, _ wish: RecordingRequest?) async throws(ConferenceError) -> RecordingInfo
+    func pause(_ id: String) throws(ConferenceError) -> RecordingInfo
+    func resume(_ id: String) throws(ConferenceError) -> RecordingInfo
+    func stop(_ id: String) async throws(ConferenceError) -> RecordingInfo
+    func deliver(_ id: String) async throws(ConferenceError) -> RecordingInfo
+    func remove(_ id: String) async throws(ConferenceError)
+    func rename(_ id: String, to title: String?) async throws(ConferenceError) -> RecordingInfo
+    func mark(_ id: String, _ text: String) throws(ConferenceError)
+    func list(before id: String?, limit: Int) -> [RecordingInfo]
     func recording(_ id: String) -> RecordingInfo?
-    func recordingPath(_ id: String, part: Int) throws(ConferenceError) -> String
-    func recordingPath(_ id: String, track: Int) throws(ConferenceError) -> String
-    func markRecording(_ id: String, _ text: String) throws(ConferenceError)
-    func timelinePath(_ id: String, asText: Bool) throws(ConferenceError) -> String
+    func path(of id: String, part: Int) throws(ConferenceError) -> String
+    func path(of id: String, track: Int) throws(ConferenceError) -> String
+    func timelinePath(of id: String, asText: Bool) throws(ConferenceError) -> String
+    func thumbnailPath(of id: String) async throws(ConferenceError) -> String
 }
 
 /// The streams to other servers, and to players.
 package protocol ConferenceStreams: Sendable {
-    func startStream(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo
-    func endStream(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo
-    func streams(of room: String) throws(ConferenceError) -> [StreamInfo]
+    func start(_ room: String, _ request: StreamRequest) throws(ConferenceError) -> StreamInfo
+    func end(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo
+    func list(_ room: String) throws(ConferenceError) -> [StreamInfo]
     func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo
     func hls(_ request: AdmittedJoin, isNew: Bool) throws(ConferenceError) -> HLSStream?
 }
 
 /// What is pulled into rooms.
 package protocol ConferenceInputs: Sendable {
-    func addInput(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo
-    func inputs(of room: String) throws(ConferenceError) -> [InputInfo]
+    func add(_ wish: InputRequest, to room: String) throws(ConferenceError) -> InputInfo
+    func list(_ room: String) throws(ConferenceError) -> [InputInfo]
     func input(_ id: String, in room: String) throws(ConferenceError) -> InputInfo
-    func removeInput(_ id: String, from room: String) throws(ConferenceError)
+    func remove(_ id: String, from room: String) throws(ConferenceError)
 }
 
-/// The pictures of chats, and of people.
+/// The pictures of chats.
 package protocol ConferencePictures: Sendable {
-    func storePicture(
-        _ bytes: [UInt8], from address: IPAddress?, isSent: Bool
-    ) async throws(ConferenceError) -> ChatPicture
-    func keepPicture(_ id: String)
-    func picture(_ id: String) async throws(ConferenceError) -> [UInt8]
-    func picturePath(_ id: String) throws(ConferenceError) -> String
+    func store(_ bytes: [UInt8], from address: IPAddress?, isSent: Bool) async throws(ConferenceError) -> ChatPicture
+    func keep(_ id: String)
+    func read(_ id: String) async throws(ConferenceError) -> [UInt8]
+    func path(of id: String) throws(ConferenceError) -> String
+}
 
-    func setAvatar(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
-    func avatar(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]
-    func storeAvatar(_ file: [UInt8], as name: String) async throws(ConferenceError)
-    func storedAvatar(_ name: String) async throws(ConferenceError) -> [UInt8]
-    func deleteStoredAvatar(_ name: String) async throws(ConferenceError)
+/// The pictures of people.
+package protocol ConferenceAvatars: Sendable {
+    func set(_ file: [UInt8]?, of id: String, in room: String) async throws(ConferenceError)
+    func png(of id: String, in room: String) async throws(ConferenceError) -> [UInt8]
+    func store(_ file: [UInt8], as name: String) async throws(ConferenceError)
+    func file(_ name: String) async throws(ConferenceError) -> [UInt8]
+    func delete(_ name: String) async throws(ConferenceError)
 }
 
 /// The layouts that rooms can have.
 package protocol ConferenceLayouts: Sendable {
-    func layouts() -> [LayoutInfo]
-    func putLayout(_ name: String, json: [UInt8]) async throws(ConferenceError)
-    func deleteLayout(_ name: String) async throws(ConferenceError)
-    func checkLayout(_ name: String, json: [UInt8]) async throws(ConferenceError)
-    func checkUnusedLayout(_ name: String) throws(ConferenceError)
+    var all: [LayoutInfo] { get }
+    func put(_ name: String, json: [UInt8]) async throws(ConferenceError)
+    func delete(_ name: String) async throws(ConferenceError)
+    func check(_ name: String, json: [UInt8]) async throws(ConferenceError)
+    func checkUnused(_ name: String) throws(ConferenceError)
 }
 
 /// The way in: joins, waits, and seats that are taken up again.
@@ -129,11 +133,52 @@ package protocol ConferenceSeats: Sendable {
     ) throws(ConferenceError) -> any MediaSeat
 }
 
-/// The conference as the endpoints use it, with the conference's own types: each takes the part that it needs. `Conference`
-/// conforms to it; tests of the endpoints use a fake.
-package protocol ConferenceService: ConferenceState, ConferenceRooms, ConferenceGuestLinks, ConferencePeople,
-    ConferenceRecordings, ConferenceStreams, ConferenceInputs, ConferencePictures, ConferenceLayouts, ConferenceSeats
-{}
+/// The conference as the endpoints use it, with the conference's own types: each takes the parts that it needs. Tests of
+/// the endpoints use a fake.
+package struct ConferenceServices: Sendable {
+    package var state: any ConferenceState
+    package var seats: any ConferenceSeats
+    package var rooms: any ConferenceRooms
+    package var guestLinks: any ConferenceGuestLinks
+    package var people: any ConferencePeople
+    package var breakouts: any ConferenceBreakouts
+    package var recordings: any ConferenceRecordings
+    package var streams: any ConferenceStreams
+    package var inputs: any ConferenceInputs
+    package var pictures: any ConferencePictures
+    package var avatars: any ConferenceAvatars
+    package var layouts: any ConferenceLayouts
+
+    package init(_ conference: Conference) {
+        (state, seats, rooms, guestLinks) = (conference, conference, conference.rooms, conference.guestLinks)
+        (people, breakouts) = (conference.people, conference.breakouts)
+        (recordings, streams, inputs) = (conference.recordings, conference.streams, conference.inputs)
+        (pictures, avatars, layouts) = (conference.pictures, conference.avatars, conference.layouts)
+    }
+
+    /// One object that is all of them but the layouts.
+    package init(
+        all: some ConferenceState & ConferenceSeats & ConferenceRooms & ConferenceGuestLinks & ConferencePeople
+            & ConferenceBreakouts & ConferenceRecordings & ConferenceStreams & ConferenceInputs & ConferencePictures
+            & ConferenceAvatars,
+        layouts: any ConferenceLayouts
+    ) {
+        (state, seats, rooms, guestLinks, people, breakouts) = (all, all, all, all, all, all)
+        (recordings, streams, inputs, pictures, avatars) = (all, all, all, all, all)
+        self.layouts = layouts
+    }
+}
+
+extension RoomDirectory: ConferenceRooms {}
+extension GuestLinkService: ConferenceGuestLinks {}
+extension PeopleService: ConferencePeople {}
+extension BreakoutService: ConferenceBreakouts {}
+extension RecordingService: ConferenceRecordings {}
+extension StreamService: ConferenceStreams {}
+extension InputService: ConferenceInputs {}
+extension PictureStore: ConferencePictures {}
+extension AvatarService: ConferenceAvatars {}
+extension LayoutService: ConferenceLayouts {}
 
 /// A media connection, as an endpoint without other signalling holds it for its client: a seat, or the sender of a
 /// participant's screen.
@@ -200,7 +245,7 @@ package protocol ConferenceSeat: MediaSeat {
 
 extension Participant: ConferenceSeat {}
 
-extension Conference: ConferenceService {
+extension Conference: ConferenceState, ConferenceSeats {
     package func seat(_ request: AdmittedJoin, events: @escaping @Sendable (SharedEvent) -> Void)
         throws(ConferenceError)
         -> any ConferenceSeat
