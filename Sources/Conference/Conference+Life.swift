@@ -21,7 +21,7 @@ extension Conference {
     package func drain(within limit: Duration) async {
         guard registry.drain() else { return }
         recordings.control.stopRepairs()
-        let running = registry.rooms.flatMap { $0.read(\.running) ?? [] }
+        let running = registry.rooms.flatMap { $0.read(\.outputs.running) ?? [] }
         // The first of both counts: a disk that hangs must not keep the server from ending.
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let once = Once(continuation)

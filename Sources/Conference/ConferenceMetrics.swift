@@ -90,7 +90,7 @@ extension Conference {
                 Double(engines.count(where: \.isRunning))))
         samples += streams.samples + recordings.control.samples + chat.pictures.samples + inputs.samples
         samples += disks.samples(at: MonotonicClock.now())
-        samples += hls.samples(registry.rooms.compactMap { $0.read(\.hls) ?? nil })
+        samples += hls.samples(registry.rooms.compactMap { $0.read(\.outputs.hls) ?? nil })
         let views = engines.flatMap(\.allViews)
         let late = views.reduce(0) { $0 + $1.lateTicks.load(ordering: .relaxed) }
         samples.append(
@@ -184,7 +184,7 @@ extension Conference {
 extension RoomReading {
     fileprivate init(_ slot: RoomRecord) {
         self.init(
-            id: slot.room.id, people: slot.room.members.count, recordings: slot.running.count,
+            id: slot.room.id, people: slot.room.members.count, recordings: slot.outputs.running.count,
             isPrivate: slot.room.settings.isPrivate, engine: slot.engine)
     }
 }

@@ -28,7 +28,7 @@ package final class Participant: Sendable {
     /// The recordings of the participant's group that run or are paused, in the order of their starts.
     package var runningRecordings: [RecordingInfo] {
         slot { slot in
-            slot.running.filter { $0.group == slot.room.place(of: id) }.map(\.info.withoutTracks)
+            slot.outputs.running.filter { $0.group == slot.room.place(of: id) }.map(\.info.withoutTracks)
         } ?? []
     }
     /// The one of them that clients of a single recording are shown.
@@ -46,8 +46,8 @@ package final class Participant: Sendable {
     package var startsRecording: Bool {
         let startsWithFirst = conference.configuration.recording.start == .onFirstJoin
         return slot { slot in
-            if !slot.pending.recordings.isEmpty { return true }
-            return startsWithFirst && slot.running.isEmpty && slot.room.isFirst(id)
+            if !slot.outputs.pending.recordings.isEmpty { return true }
+            return startsWithFirst && slot.outputs.running.isEmpty && slot.room.isFirst(id)
         } ?? false
     }
     /// The latest messages of the room's chat to all of the participant's group, the oldest first. Some of them may come
@@ -262,7 +262,7 @@ package final class Participant: Sendable {
     /// Sets a mark in all recordings of the participant's group that it may control, which becomes a chapter.
     package func mark(_ text: String) throws(ConferenceError) {
         let current = try change { slot throws(ConferenceError) in
-            let here = slot.running.filter { $0.group == slot.room.place(of: id) }
+            let here = slot.outputs.running.filter { $0.group == slot.room.place(of: id) }
             let mine = here.filter { (try? slot.room.require(.record, id, isOwn: $0.startedBy == id)) != nil }
             if mine.isEmpty { try slot.room.require(.record, id, isOwn: false) }
             return mine.map(\.id)

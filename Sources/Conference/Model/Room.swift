@@ -32,18 +32,11 @@ struct Room: Sendable {
     /// Whether others outside of the room may see and hear it now.
     var isStreamed: Bool { isSentOn || settings.hls }
     private var joins = 0
-    /// How many times somebody began to present while nobody else of the group did, and the number of the latest such
-    /// time of each group.
-    private var presentings = 0
-    private var presentingOf: [GroupID: Int] = [:]
+    private var presentings = PresentingCounts()
     /// The number of the presenting during which the room's layout was chosen; nil: nobody presented.
-    private(set) var layoutChosenDuring: Int?
-    /// The member that has chosen the room's layout last; nil: it was chosen from outside.
-    private var layoutChosenBy: String?
-    private var layoutChoices = 0
+    var layoutChosenDuring: Int? { presentings.layoutChosenDuring }
     /// Set by `RoomService`, which knows the layouts.
     var layoutsWithPresentingRules: Set<String> = []
-    private var presentations = 0
     /// Names the meeting in tickets.
     var meetingID = RandomToken.make(16)
     /// Somebody was removed from the meeting (`Removals`).
@@ -559,10 +552,9 @@ struct Room: Sendable {
     mutating func beginPresenting(_ id: String) throws(ConferenceError) {
         try require(.present, id)
         let index = try index(id)
-        if !isPresented(in: place(of: members[index])) { countPresenting(in: place(of: members[index])) }
+        if !isPresented(in: place(of: members[index])) { presentings.begin(in: place(of: members[index])) }
         if !members[index].isPresenting {
-            presentations += 1
-            members[index].presentOrder = presentations
+            members[index].presentOrder = presentings.nextOrder()
         }
         members[index].isPresenting = true
     }
@@ -584,8 +576,7 @@ struct Room: Sendable {
         try require(.changeLayout, id)
         if pins != nil { try require(.pinForAll, id) }
         let place = place(of: members[try index(id)])
-        setLayout(name, in: place)
-        layoutChosenBy = id
+        setLayout(name, in: place, by: id)
         if let pins {
             for index in members.indices where self.place(of: members[index]) == place {
                 members[index].pinOrder = pins.firstIndex(of: members[index].id)
@@ -593,25 +584,19 @@ struct Room: Sendable {
         }
     }
 
-    private mutating func setLayout(_ name: String, in group: GroupID = .main) {
-        layoutChosenBy = nil
-        layoutChoices += 1
+    private mutating func setLayout(_ name: String, in group: GroupID = .main, by id: String? = nil) {
+        presentings.choose(by: id)
         if group != .main {
             let presenting = presenting(in: group)
             breakout?.setLayout(name, of: group, during: presenting)
             return
         }
         settings.layout = name
-        layoutChosenDuring = presenting(in: .main)
+        presentings.choose(during: presenting(in: .main))
     }
 
     /// The number of the presenting in a group; nil: nobody presents.
-    func presenting(in group: GroupID) -> Int? { isPresented(in: group) ? presentingOf[group] ?? 0 : nil }
-
-    private mutating func countPresenting(in group: GroupID) {
-        presentings += 1
-        presentingOf[group] = presentings
-    }
+    func presenting(in group: GroupID) -> Int? { isPresented(in: group) ? presentings.number(in: group) : nil }
 
     /// Gives a member another named view; its own choice stays on top.
     ///
@@ -832,7 +817,7 @@ struct Room: Sendable {
         members[index].hand = false
         let place = place(of: members[index])
         if members[index].isPresenting, members.count(where: { $0.isPresenting && self.place(of: $0) == place }) == 1 {
-            countPresenting(in: place)
+            presentings.begin(in: place)
         }
         do { try requireRoom(for: members[index], limit) } catch {
             (members[index].choice, members[index].viewName) = (nil, nil)
@@ -840,88 +825,9 @@ struct Room: Sendable {
     }
 }
 
-extension RoomSettings {
-    /// Takes over the given values, or throws and changes none.
-    mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
-        func check(_ name: String, _ value: Int?, _ range: ClosedRange<Int>, even: Bool = false) throws(ConferenceError)
-        {
-            guard let value, !range.contains(value) || even && value % 2 != 0 else { return }
-            throw .badRequest(
-                "\(name): \(even ? "an even" : "a whole") number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        try check("width", change.width, Self.allowed.width, even: true)
-        try check("height", change.height, Self.allowed.height, even: true)
-        try check("framesPerSecond", change.framesPerSecond, Self.allowed.framesPerSecond)
-        try check("maxParticipants", change.maxParticipants, Self.allowed.maxParticipants)
-        try check("maxViewers", change.maxViewers, Self.allowed.maxViewers)
-        if let text = change.pin, !text.isEmpty {
-            guard let new = RoomPIN(text) else { throw .badRequest("pin: \(RoomPIN.rule), or nothing") }
-            pin = new
-        } else if change.pin != nil {
-            pin = nil
-        }
-        if let key = change.hostKey, !key.isEmpty, HostKey(key) == nil {
-            throw .badRequest("hostKey: \(HostKey.rule), or nothing")
-        }
-        let changed = try views(change.views)
-        layout = change.layout ?? layout
-        onPresent = change.onPresent ?? onPresent
-        width = change.width ?? width
-        height = change.height ?? height
-        framesPerSecond = change.framesPerSecond ?? framesPerSecond
-        locked = change.locked ?? locked
-        layoutLocked = change.layoutLocked ?? layoutLocked
-        admit = change.admit ?? admit
-        policy.muteOnEntry = change.muteOnEntry ?? policy.muteOnEntry
-        policy.share = change.share ?? policy.share
-        policy.chat = change.chat ?? policy.chat
-        policy.unmute = change.unmute ?? policy.unmute
-        maxParticipants = change.maxParticipants ?? maxParticipants
-        maxViewers = change.maxViewers ?? maxViewers
-        hls = change.hls ?? hls
-        views = changed
-    }
-
-    /// The named views after a change.
-    private func views(_ change: [String: ViewSettings?]) throws(ConferenceError) -> [String: ViewSettings] {
-        var views = views
-        for (name, view) in change.sorted(by: { $0.key < $1.key }) {
-            guard ViewSettings.isName(name), name != ViewSettings.main else {
-                throw .badRequest(
-                    "views: a name has \(LayoutDocument.nameRule), and is not \(ViewSettings.main), which is the room's own view"
-                )
-            }
-            if let fault = view?.fault { throw .badRequest("views.\(name).\(fault)") }
-            views[name] = view
-        }
-        if views.count > ViewSettings.most { throw .badRequest("views: at most \(ViewSettings.most)") }
-        return views
-    }
-}
-
-extension ParticipantChange {
-    /// The checked change, with the displayed form of the name.
-    ///
-    /// - Throws: the rule that the change breaks.
-    func checked() throws(ConferenceError) -> ParticipantChange {
-        var change = self
-        if let volume, !Self.allowedVolume.contains(volume) {
-            throw .badRequest(
-                "volume: a number from \(Int(Self.allowedVolume.lowerBound)) to \(Int(Self.allowedVolume.upperBound))")
-        }
-        if let name {
-            guard let shown = Names.shown(name) else {
-                throw .badRequest("name: 1 to \(Names.allowedLength.upperBound) characters")
-            }
-            change.name = shown
-        }
-        return change
-    }
-}
-
 extension Room {
     /// The member that has chosen the room's layout since `old`; nil: nobody did.
-    func layoutChooser(since old: Room) -> String? { layoutChoices == old.layoutChoices ? nil : layoutChosenBy }
+    func layoutChooser(since old: Room) -> String? { presentings.chooser(since: old.presentings) }
 
     /// The members of `old` that have changed, with their old state. Members are in the order of their joins in both
     /// states.

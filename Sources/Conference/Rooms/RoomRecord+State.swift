@@ -15,8 +15,8 @@ extension RoomRecord {
         isUnused = worth == .settings
         guard worth == .everything else { return }
         for message in state.chat { history.add(ChatMessage(message)) }
-        pending = PendingOutputs(state)
-        feed.expect(room.absent.seats.map(\.info))
+        outputs.pending = PendingOutputs(state)
+        audience.feed.expect(room.absent.seats.map(\.info))
     }
 
     /// What the room takes along to another server.
@@ -33,18 +33,18 @@ extension RoomRecord {
         // What is said in a group stays there: a server of an older version would show it to everybody.
         state.chat = history.messages(in: 0).map { RoomState.Message($0) }
         state.breakout = room.breakout.map { RoomState.Groups($0, at: MonotonicClock.now()) }
-        state.recordings = pending.recordings + running.map { RoomState.Recording($0) }
-        state.streams = pending.streams + streams.running.map { RoomState.Stream($0.request) }
-        state.inputs = pending.inputs + inputs.filter { !$0.isOver }.map { RoomState.Input($0.wish) }
+        state.recordings = outputs.pending.recordings + outputs.running.map { RoomState.Recording($0) }
+        state.streams = outputs.pending.streams + outputs.streams.running.map { RoomState.Stream($0.request) }
+        state.inputs = outputs.pending.inputs + outputs.inputs.filter { !$0.isOver }.map { RoomState.Input($0.wish) }
         return state
     }
 
     /// Whether the state has changed. Cheap: called with the room's lock held, at each change.
     func differsInState(from old: RoomRecord) -> Bool {
         room.differsInState(from: old.room) || history.messages.last?.id != old.history.messages.last?.id
-            || pending != old.pending || isReserved != old.isReserved
-            || streams.running.map(\.id) != old.streams.running.map(\.id)
-            || inputs.count { !$0.isOver } != old.inputs.count { !$0.isOver }
+            || outputs.pending != old.outputs.pending || isReserved != old.isReserved
+            || outputs.streams.running.map(\.id) != old.outputs.streams.running.map(\.id)
+            || outputs.inputs.count { !$0.isOver } != old.outputs.inputs.count { !$0.isOver }
     }
 }
 

@@ -6,48 +6,12 @@ import RoomMedia
 
 /// A room with its media and its listeners: the state that the lock of `LiveRoom` protects.
 struct RoomRecord {
-    struct Listener {
-        var mailbox: EventMailbox
-        /// See `JoinRequest.chatChannel`.
-        var chatChannel: String?
-        var media: MediaPreferences
-    }
-
-    /// One who waits to be let in.
-    struct Waiter {
-        let client: JoinClient
-        let decided: @Sendable (WaitingEnd) -> Void
-    }
-
-    /// The peer of a participant's screen.
-    struct ScreenListener {
-        let participant: String
-        let ended: @Sendable () -> Void
-    }
-
     var room: Room
-    /// By the ids of the peers.
-    var screens: [String: ScreenListener] = [:]
-    /// By the ids of their waits.
-    var waiters: [String: Waiter] = [:]
-    /// Decides when the members are announced.
-    var announcer = RosterAnnouncer()
-    /// Derives the server's events.
-    var feed = RoomFeed()
     let engine: RoomEngine
-    var listeners: [String: Listener] = [:]
-    /// The recordings that run or are paused, in the order of their starts.
-    var running: [RoomRecording] = []
-    /// What the next recording of its view would begin with; nil while one of that view runs, or any is paused, and
-    /// where nothing is kept.
-    var preRoll: RoomPreRoll?
-    /// How many pre-rolls the room has had.
-    var preRolls = 0
-    /// nil where `RoomSettings.hls` is off, and before the first one comes.
-    var hls: RoomHLS?
+    var outputs = RoomOutputs()
+    var audience = RoomAudience()
     var history = ChatHistory()
     var recordings = MeetingRecordings()
-    var streams = RoomStreams()
     /// The limits that senders were last asked to keep.
     var limits: [String: SenderLimits] = [:]
     /// The tiles of each view, as last announced.
@@ -61,15 +25,6 @@ struct RoomRecord {
     /// The only participant so far, and whether the room was reserved before; nil once another one joined.
     var firstGuest: (id: String, foundRoom: Bool)?
 
-    /// What ran where the room comes from, until somebody is back.
-    var pending = PendingOutputs()
-
-    /// The sources that the server pulls into the room, the oldest first, also those that are over.
-    var inputs: [RoomInput] = []
-
-    /// Snapshots that wait for their picture, by view.
-    var snapshots: [ViewID: Int] = [:]
-
     /// The view that a member gets.
     func view(of id: String) -> ViewID { room.member(id).map { room.view(of: $0) } ?? .main }
 
@@ -77,77 +32,36 @@ struct RoomRecord {
     func recording(seenBy id: String) -> RoomRecording? {
         room.member(id).flatMap { room.recordings(of: $0).shown }.flatMap { recording($0.id) }
     }
-    func recording(_ id: String) -> RoomRecording? { running.first { $0.id == id } }
+    func recording(_ id: String) -> RoomRecording? { outputs.recording(id) }
 
     /// Takes a recording out of the room, for its caller to close; nil: it does not run.
     mutating func end(_ id: String) -> RoomRecording? {
         room.recordings.removeAll { $0.id == id }
-        guard let index = running.firstIndex(where: { $0.id == id }) else { return nil }
-        return running.remove(at: index)
+        return outputs.endRecording(id)
     }
 
     /// The views that somebody takes: members, recordings, streams, the HLS stream, snapshots.
-    var usedViews: Set<ViewID> {
-        var used = Set(room.views.values).union(snapshots.keys)
-        used.formUnion(running.compactMap(\.view))
-        if let preRoll { used.insert(preRoll.view) }
-        used.formUnion(streams.views)
-        if let view = hls?.view { used.insert(view) }
-        return used
-    }
+    var usedViews: Set<ViewID> { outputs.views.union(room.views.values) }
 
     /// Whether the room keeps something of a meeting beside its running recordings.
     var remembersMeeting: Bool {
-        !history.messages.isEmpty || recordings.isPast(beside: Set(running.map(\.id))) || room.absent != AbsentSeats()
-            || room.hadRemoval || room.breakout != nil || !pending.isEmpty
+        !history.messages.isEmpty || recordings.isPast(beside: outputs.recordingIDs) || room.absent != AbsentSeats()
+            || room.hadRemoval || room.breakout != nil || !outputs.pending.isEmpty
     }
 
     /// Forgets what the next meeting must not see.
     mutating func forgetMeeting() {
         history.clear()
-        recordings.clear(keeping: Set(running.map(\.id)))
+        recordings.clear(keeping: outputs.recordingIDs)
         room.forgetSeats()
-        pending = PendingOutputs()
-    }
-
-    /// Drops what is kept: somebody does not want to be recorded any more.
-    mutating func forgetPreRoll() {
-        preRoll?.end()
-        preRoll = nil
-    }
-
-    /// Begins or ends keeping the room's last `length`: it is kept while somebody is in the room, no recording of the
-    /// view runs, and none is paused.
-    mutating func updatePreRoll(_ length: Duration, _ memory: RecordingMemory) {
-        let view = room.settings.recordedView
-        let isWanted =
-            length > .zero && room.hasPeople
-            && !running.contains { $0.view == view || $0.info.state == .paused }
-        if let preRoll, isWanted, preRoll.fits(room.settings) { return }
-        preRoll?.end()
-        preRoll = nil
-        if !isWanted { return }
-        preRolls += 1
-        preRoll = RoomPreRoll(of: room.settings, number: preRolls, length: length, memory: memory, engine: engine)
-    }
-
-    /// Begins or ends the room's HLS stream, and lets it rest while nobody is in the room. `RoomHLS.attach` follows.
-    mutating func updateHLS(_ control: HLSControl) {
-        guard room.settings.hls else {
-            hls?.end()
-            hls = nil
-            return
-        }
-        let view = room.members.isEmpty ? nil : room.settings.streamedView
-        if hls == nil, view != nil { hls = control.make(for: room.id, engine) }
-        hls?.follow(view)
+        outputs.pending = PendingOutputs()
     }
 
     /// Takes over new settings, or throws and changes none.
     mutating func apply(_ change: RoomSettingsChange) throws(ConferenceError) {
         var changed = room
         try changed.change(change)
-        for view in running.compactMap(\.view?.name) {
+        for view in outputs.running.compactMap(\.view?.name) {
             let isSame =
                 changed.settings.hasView(view)
                 && changed.settings.format(ofView: view) == room.settings.format(ofView: view)
@@ -157,7 +71,7 @@ struct RoomRecord {
             )
         }
         // A stream follows its view to another size.
-        if let view = streams.views.first(where: { !changed.settings.hasView($0.name) }) {
+        if let view = outputs.streams.views.first(where: { !changed.settings.hasView($0.name) }) {
             throw .conflict("View “\(view.name)” is being streamed: end the stream first.")
         }
         room = changed
@@ -177,8 +91,8 @@ struct RoomRecord {
             hasHostKey: !room.hosts.isEmpty,
             tiles: tiles[.main] ?? TilesInfo(width: room.settings.width, height: room.settings.height, tiles: []),
             renditions: renditions.sorted { ($0.height, $0.codec.rawValue) > ($1.height, $1.codec.rawValue) },
-            views: views, recordings: running.map(\.info.withoutTracks),
-            preRoll: preRoll?.length ?? .zero, isStreamed: room.isStreamed, createdAt: room.createdAt)
+            views: views, recordings: outputs.running.map(\.info.withoutTracks),
+            preRoll: outputs.preRoll?.length ?? .zero, isStreamed: room.isStreamed, createdAt: room.createdAt)
     }
 
     private var views: [ViewInfo] {
@@ -194,7 +108,7 @@ struct RoomRecord {
             return ViewInfo(
                 shown: pictures.shown(view), width: format.width, height: format.height,
                 framesPerSecond: format.framesPerSecond, names: room.settings.views[view.name]?.names,
-                participants: used.count { $0 == view }, isRecorded: running.contains { $0.view == view })
+                participants: used.count { $0 == view }, isRecorded: outputs.running.contains { $0.view == view })
         }
     }
 

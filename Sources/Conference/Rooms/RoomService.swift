@@ -139,23 +139,23 @@ final class RoomService: Sendable {
         let last = room.end(if: condition) { slot in
             // Before another room of this name can begin.
             tell(slot.endInputs(), of: slot.room)
-            tell(slot.feed.ended(slot.room, reason), of: slot.room)
+            tell(slot.audience.feed.ended(slot.room, reason), of: slot.room)
             registry.remove(
-                room, seats: slot.room.members.map(\.id) + slot.screens.keys,
+                room, seats: slot.room.members.map(\.id) + slot.audience.screens.keys,
                 // A room that has moved takes it along.
                 keeping: reason == .moved || isForgotten ? KeptRoom() : slot.room.kept)
             file?.changed()
-            for screen in slot.screens.values { control.post { screen.ended() } }
+            for screen in slot.audience.screens.values { control.post { screen.ended() } }
             for member in slot.room.members { notify(slot, member.id, .left(reason)) }
-            for (wait, waiter) in slot.waiters { endWait(wait, id, waiter, .ended(reason)) }
+            for (wait, waiter) in slot.audience.waiters { endWait(wait, id, waiter, .ended(reason)) }
         }
         guard let last else { return }
         log.roomEnded(id, reason, participants: last.room.members.count)
-        for peer in last.room.members.map(\.id) + last.screens.keys { media.peers.leave(peer) }
-        last.preRoll?.end()
-        last.hls?.end()
-        for recording in last.running { recordings.finish(recording, by: reason == .moved ? .moved : .room) }
-        for stream in last.streams.running { stream.finish() }
+        for peer in last.room.members.map(\.id) + last.audience.screens.keys { media.peers.leave(peer) }
+        last.outputs.preRoll?.end()
+        last.outputs.hls?.end()
+        for recording in last.outputs.running { recordings.finish(recording, by: reason == .moved ? .moved : .room) }
+        for stream in last.outputs.streams.running { stream.finish() }
         last.engine.close()
         statistics.ended(at: MonotonicClock.now())
         watch.ended(id, reason)
@@ -252,8 +252,8 @@ final class RoomService: Sendable {
 
     /// Ends the peers of screens that are not of a member any more: it has left, presents no more, or has another one.
     private func endScreenPeers(_ slot: inout RoomRecord) {
-        for (peer, screen) in slot.screens where slot.room.member(screen.participant)?.screenPeer?.id != peer {
-            slot.screens[peer] = nil
+        for (peer, screen) in slot.audience.screens where slot.room.member(screen.participant)?.screenPeer?.id != peer {
+            slot.audience.screens[peer] = nil
             registry.removeSeat(peer)
             media.peers.leave(peer)
             control.post { screen.ended() }
@@ -264,7 +264,7 @@ final class RoomService: Sendable {
 
     /// Ends the inputs whose participants have left.
     private func endInputs(_ slot: inout RoomRecord) {
-        if slot.inputs.isEmpty { return }
+        if slot.outputs.inputs.isEmpty { return }
         let room = slot.room
         tell(slot.endInputs { room.member($0) == nil }, of: room)
     }
@@ -274,7 +274,7 @@ final class RoomService: Sendable {
     /// Ends the recordings and the chats of groups that are over.
     private func endGroups(_ slot: inout RoomRecord, since old: Room) {
         if old.breakout?.isOpen == true, slot.room.breakout == nil { slot.history.forgetGroups() }
-        for recording in slot.running where recording.group != .main && !slot.room.hasOpen(recording.group) {
+        for recording in slot.outputs.running where recording.group != .main && !slot.room.hasOpen(recording.group) {
             _ = slot.end(recording.id)
             recordings.finish(recording, by: .room)
         }
@@ -314,7 +314,7 @@ final class RoomService: Sendable {
     ) {
         var events: [GroupID: SharedEvent] = [:]
         for member in change.new.members {
-            guard let was = change.before[member.id], let listener = slot.listeners[member.id] else { continue }
+            guard let was = change.before[member.id], let listener = slot.audience.listeners[member.id] else { continue }
             let now = value(change.new, member)
             if value(change.old, was) == now { continue }
             let group = group(change.new, member)
@@ -329,10 +329,10 @@ final class RoomService: Sendable {
     /// Tells clients that their waits have ended, which the room's list has forgotten.
     func endWaits(_ ids: [String], _ end: WaitingEnd, _ slot: inout RoomRecord) {
         let room = slot.room.id
-        for id in ids { slot.waiters.removeValue(forKey: id).map { endWait(id, room, $0, end) } }
+        for id in ids { slot.audience.waiters.removeValue(forKey: id).map { endWait(id, room, $0, end) } }
     }
 
-    private func endWait(_ id: String, _ room: String, _ waiter: RoomRecord.Waiter, _ end: WaitingEnd) {
+    private func endWait(_ id: String, _ room: String, _ waiter: RoomAudience.Waiter, _ end: WaitingEnd) {
         registry.releaseWait(Capacity.Wait(id: id, room: room))
         control.post { waiter.decided(end) }
     }
@@ -354,27 +354,27 @@ final class RoomService: Sendable {
         if !change.isSameMembers || !change.isSameBreakout || !change.isSameSpeaking { announce(&slot) }
         if old.hasPeople != slot.room.hasPeople {
             let now = MonotonicClock.now()
-            for recording in slot.running { recording.rest(!slot.room.hasPeople, at: now) }
+            for recording in slot.outputs.running { recording.rest(!slot.room.hasPeople, at: now) }
         }
         announceSpeakers(slot, change)
         announceRecordings(slot, change)
         if !change.isSameInGroups { announceBreakout(slot, change) }
         for event in slot.room.events(since: old) { notifyAll(slot, event) }
-        tell(slot.feed.changes(change), of: slot.room, isPrivate: old.settings.isPrivate)
+        tell(slot.audience.feed.changes(change), of: slot.room, isPrivate: old.settings.isPrivate)
         if !change.isSameInGroups {
-            tell(slot.feed.breakout(from: old, to: slot.room, at: MonotonicClock.now()), of: slot.room)
+            tell(slot.audience.feed.breakout(from: old, to: slot.room, at: MonotonicClock.now()), of: slot.room)
         }
         announceWaiting(slot, change)
         for (was, member) in change.changedMembers { follow(was, member, in: slot) }
         if !change.isSamePictures { announceLayouts(slot, change) }
-        for recording in slot.running { recording.follow(slot.room, since: old) }
-        if change.leavesOutMore { slot.forgetPreRoll() }
-        slot.updatePreRoll(recordings.preRoll, recordings.preRollMemory)
-        slot.updateHLS(hls)
+        for recording in slot.outputs.running { recording.follow(slot.room, since: old) }
+        if change.leavesOutMore { slot.outputs.forgetPreRoll() }
+        slot.outputs.updatePreRoll(of: slot.room, recordings.preRoll, recordings.preRollMemory, slot.engine)
+        slot.outputs.updateHLS(of: slot.room, hls, slot.engine)
         let scene = slot.scene(layout: layoutOrGrid)
         let reshaped = slot.engine.apply(scene)
-        slot.preRoll?.attach()
-        slot.hls?.attach()
+        slot.outputs.preRoll?.attach()
+        slot.outputs.hls?.attach()
         slot.tiles = slot.tiles.filter { scene.views[$0.key] != nil }
         let moved = change.movedViews
         for (id, view) in moved {
@@ -410,8 +410,8 @@ final class RoomService: Sendable {
         let change = RoomChange(from: old, to: slot.room, isOfSpeech: true)
         if !change.isSameSpeaking { announce(&slot) }
         announceSpeakers(slot, change)
-        tell(slot.feed.changes(change), of: slot.room)
-        for recording in slot.running { recording.follow(slot.room, since: old) }
+        tell(slot.audience.feed.changes(change), of: slot.room)
+        for recording in slot.outputs.running { recording.follow(slot.room, since: old) }
         slot.engine.apply(slot.room.sceneSpeech)
     }
 
@@ -423,7 +423,7 @@ final class RoomService: Sendable {
         for member in change.new.members {
             let view = now.view(of: member)
             let shown = now.shown(view)
-            guard let was = change.before[member.id], before.shown(before.view(of: was)) != shown, let listener = slot.listeners[member.id] else { continue }
+            guard let was = change.before[member.id], before.shown(before.view(of: was)) != shown, let listener = slot.audience.listeners[member.id] else { continue }
             let event = events[view] ?? SharedEvent(.layout(shown, by: shown.scope == .room ? chooser : nil))
             events[view] = event
             put(event, in: listener.mailbox)
@@ -433,7 +433,7 @@ final class RoomService: Sendable {
     /// Announces changed members now, or together with the other changes of the next quarter of a second.
     private func announce(_ slot: inout RoomRecord) {
         let room = slot.room
-        switch slot.announcer.changed({ room.infos }, at: MonotonicClock.now()) {
+        switch slot.audience.announcer.changed({ room.infos }, at: MonotonicClock.now()) {
         case .announce(let update): announce(update, &slot)
         case .wait(let due): control.post(at: due) { [weak self, id = room.id] in self?.announceDeferred(id) }
         case .nothing: break
@@ -443,7 +443,7 @@ final class RoomService: Sendable {
     private func announceDeferred(_ id: String) {
         _ = try? registry[id]?.change(keepsState: true) { slot throws(ConferenceError) in
             let room = slot.room
-            if let update = slot.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) {
+            if let update = slot.audience.announcer.announcement(of: { room.infos }, at: MonotonicClock.now()) {
                 announce(update, &slot)
             }
         }
@@ -451,7 +451,7 @@ final class RoomService: Sendable {
 
     private func announce(_ update: RosterUpdate, _ slot: inout RoomRecord) {
         notifyAll(slot, .participants(update))
-        tell(slot.feed.announced(update.everyone), of: slot.room)
+        tell(slot.audience.feed.announced(update.everyone), of: slot.room)
     }
 
     /// Publishes server events of a room.
@@ -515,16 +515,16 @@ final class RoomService: Sendable {
     // MARK: - Events to participants
 
     func notify(_ slot: RoomRecord, _ participant: String, _ event: ParticipantEvent) {
-        if let mailbox = slot.listeners[participant]?.mailbox { put(SharedEvent(event), in: mailbox) }
+        if let mailbox = slot.audience.listeners[participant]?.mailbox { put(SharedEvent(event), in: mailbox) }
     }
 
     /// - Parameter isReceiver: whether a participant gets the event.
     func notifyAll(
         _ slot: RoomRecord, _ event: ParticipantEvent,
-        where isReceiver: (String, RoomRecord.Listener) -> Bool = { _, _ in true }
+        where isReceiver: (String, RoomAudience.Listener) -> Bool = { _, _ in true }
     ) {
         let shared = SharedEvent(event)
-        for (id, listener) in slot.listeners where isReceiver(id, listener) { put(shared, in: listener.mailbox) }
+        for (id, listener) in slot.audience.listeners where isReceiver(id, listener) { put(shared, in: listener.mailbox) }
     }
 
     func notify(_ participant: String, _ event: ParticipantEvent) {
@@ -548,7 +548,7 @@ final class RoomService: Sendable {
             slot.tiles[view] = tiles
             let shared = SharedEvent(.tiles(tiles))
             for (id, its) in slot.room.views where its == view {
-                if let listener = slot.listeners[id] { put(shared, in: listener.mailbox) }
+                if let listener = slot.audience.listeners[id] { put(shared, in: listener.mailbox) }
             }
             updateLimits(&slot)
         }

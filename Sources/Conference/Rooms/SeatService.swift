@@ -113,12 +113,12 @@ final class SeatService: Sendable {
                 peers.run(id) { $0.requestKeyframe(from: id, of: source, at: $1) }
             }
         }
-        slot.listeners[id] = RoomRecord.Listener(
+        slot.audience.listeners[id] = RoomAudience.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
             chatChannel: request.chatChannel, media: request.media)
         registry.add(Seat(room: request.room, client: request.client, place: place, life: SeatLiveness()), id)
         joined.startsRecording =
-            configuration.recording.start == .onFirstJoin && slot.running.isEmpty && slot.pending.recordings.isEmpty
+            configuration.recording.start == .onFirstJoin && slot.outputs.running.isEmpty && slot.outputs.pending.recordings.isEmpty
             && slot.room.isFirst(id)
         return joined
     }
@@ -250,7 +250,7 @@ final class SeatService: Sendable {
             if slot.room.movingUntil != nil { throw .moving(room.id) }
             try check(slot.room)
             try slot.room.takeBack(id)
-            slot.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
+            slot.audience.listeners[id]?.mailbox = EventMailbox(counters: rooms.eventCounters, deliver: events)
             if let tiles = slot.tiles[slot.view(of: id)] { rooms.notify(slot, id, .tiles(tiles)) }
             rooms.notify(slot, id, .speaker(slot.room.member(id).flatMap { slot.room.speaker(for: $0) }))
             if slot.room.member(id)?.permits(.admit) == true {
@@ -275,7 +275,7 @@ final class SeatService: Sendable {
         do throws(ConferenceError) {
             try rooms.change(room) { slot throws(ConferenceError) in
                 try slot.room.addScreenPeer(id, of: participant, at: MonotonicClock.now())
-                slot.screens[id] = RoomRecord.ScreenListener(participant: participant, ended: ended)
+                slot.audience.screens[id] = RoomAudience.ScreenListener(participant: participant, ended: ended)
                 registry.add(
                     Seat(room: room, client: client.inside, place: place, life: SeatLiveness(), screenOf: participant),
                     id)
@@ -299,8 +299,8 @@ final class SeatService: Sendable {
         let room: String? =
             try? rooms.changeRoom(of: id) { slot throws(ConferenceError) in
                 rooms.notify(slot, id, .left(reason))
-                slot.feed.leaves(id, reason)
-                slot.listeners[id] = nil
+                slot.audience.feed.leaves(id, reason)
+                slot.audience.listeners[id] = nil
                 slot.limits[id] = nil
                 slot.engine.remove(id)
                 slot.room.noteAbsence(of: id, reason)
@@ -422,8 +422,8 @@ final class SeatService: Sendable {
     private func endExpecting(at now: Instant) {
         for room in registry.rooms where room.read({ $0.room.absent.expectedUntil.map { $0 <= now } }) == true {
             _ = try? rooms.change(room) { slot throws(ConferenceError) in
-                rooms.tell(slot.feed.missed(slot.room.endExpecting(at: now)), of: slot.room)
-                if !slot.room.hasPeople { slot.pending = PendingOutputs() }
+                rooms.tell(slot.audience.feed.missed(slot.room.endExpecting(at: now)), of: slot.room)
+                if !slot.room.hasPeople { slot.outputs.pending = PendingOutputs() }
             }
         }
     }

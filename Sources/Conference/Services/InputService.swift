@@ -64,7 +64,7 @@ package final class InputService: Sendable {
         _ address: InputAddress, _ name: String, _ wish: InputRequest, _ place: Capacity.SeatPlace,
         _ slot: inout RoomRecord
     ) throws(ConferenceError) -> RoomInput {
-        guard slot.inputs.count(where: { !$0.isOver }) < configuration.maxPerRoom else {
+        guard slot.outputs.inputs.count(where: { !$0.isOver }) < configuration.maxPerRoom else {
             throw .conflict(
                 "Room “\(slot.room.id)” has \(configuration.maxPerRoom) inputs, which is all that it may (inputs.maxPerRoom): delete one first."
             )
@@ -82,7 +82,7 @@ package final class InputService: Sendable {
             self?.control.post { [weak self] in self?.changed(id, in: room, status) }
         }
         let input = RoomInput(id: id, room: room, participant: participant, name: name, pulled: pulled, wish: wish)
-        slot.inputs.append(input)
+        slot.outputs.inputs.append(input)
         rooms.registry.add(
             Seat(room: room, client: .administrator, place: place, life: SeatLiveness()), participant, isUsed: true)
         rooms.tell([.inputStarted(input.info)], of: slot.room)
@@ -90,7 +90,7 @@ package final class InputService: Sendable {
     }
 
     package func list(_ room: String) throws(ConferenceError) -> [InputInfo] {
-        guard let inputs = rooms.registry[room]?.read({ $0.inputs.map(\.info) }) else { throw .roomNotFound(room) }
+        guard let inputs = rooms.registry[room]?.read({ $0.outputs.inputs.map(\.info) }) else { throw .roomNotFound(room) }
         return inputs
     }
 
@@ -102,9 +102,9 @@ package final class InputService: Sendable {
     /// Ends an input, and forgets it.
     package func remove(_ id: String, from room: String) throws(ConferenceError) {
         let input = try rooms.change(room) { slot throws(ConferenceError) in
-            guard let input = slot.inputs.first(where: { $0.id == id }) else { throw .inputNotFound(id) }
+            guard let input = slot.outputs.inputs.first(where: { $0.id == id }) else { throw .inputNotFound(id) }
             rooms.tell(slot.endInputs { $0 == input.participant }, of: slot.room)
-            slot.inputs.removeAll { $0.id == id }
+            slot.outputs.inputs.removeAll { $0.id == id }
             return input
         }
         seats.leave(input.participant, .removed)
@@ -114,7 +114,7 @@ package final class InputService: Sendable {
     /// Takes over a new state of an input, on the control thread.
     private func changed(_ id: String, in room: String, _ status: InputStatus) {
         let found: RoomInput?? = try? rooms.change(room) { slot throws(ConferenceError) in
-            guard let input = slot.inputs.first(where: { $0.id == id }), slot.room.member(input.participant) != nil
+            guard let input = slot.outputs.inputs.first(where: { $0.id == id }), slot.room.member(input.participant) != nil
             else { return nil }
             slot.room.media(input.participant, isConnected: status.phase == .live, at: MonotonicClock.now())
             try slot.room.setState(
@@ -132,7 +132,7 @@ package final class InputService: Sendable {
     }
 
     /// The inputs of all rooms, for the metrics.
-    var all: [RoomInput] { rooms.registry.rooms.flatMap { $0.read(\.inputs) ?? [] } }
+    var all: [RoomInput] { rooms.registry.rooms.flatMap { $0.read(\.outputs.inputs) ?? [] } }
 }
 
 extension InputInfo {

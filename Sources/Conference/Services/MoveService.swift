@@ -92,8 +92,8 @@ package final class MoveService: Sendable {
             slot.room.movingUntil = until
             rooms.endWaits(slot.room.endWaits(nil, at: MonotonicClock.now()), .ended(.moved), &slot)
             rooms.notifyAll(slot, .moving(within: limit))
-            let ended = slot.running.map(\.id).compactMap { slot.end($0) }
-            return (ended, slot.streams.running.map(\.id), slot.inputs.filter { !$0.isOver }.map(\.participant))
+            let ended = slot.outputs.running.map(\.id).compactMap { slot.end($0) }
+            return (ended, slot.outputs.streams.running.map(\.id), slot.outputs.inputs.filter { !$0.isOver }.map(\.participant))
         }
         log.moving(id, within: limit)
         for participant in pulled { seats.leave(participant, .moved) }
@@ -145,15 +145,15 @@ package final class MoveService: Sendable {
     // MARK: - To here
 
     private static func canGoOn(_ slot: RoomRecord) -> Bool {
-        !slot.pending.isEmpty
+        !slot.outputs.pending.isEmpty
             && slot.room.members.contains { $0.isConnected && !$0.isInput && $0.effectiveRole != .viewer }
     }
 
     /// Goes on with what ran where the room comes from.
     private func goOn(_ room: LiveRoom) {
         let taken: PendingOutputs?? = try? rooms.change(room) { slot throws(ConferenceError) in
-            defer { slot.pending = PendingOutputs() }
-            return slot.pending
+            defer { slot.outputs.pending = PendingOutputs() }
+            return slot.outputs.pending
         }
         guard let pending = taken ?? nil else { return }
         for recording in pending.recordings {

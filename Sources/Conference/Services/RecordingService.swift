@@ -99,13 +99,13 @@ package final class RecordingService: Sendable {
                 {
                     throw .recordingFailed("The size of the picture changed just now: try again.")
                 }
-                slot.running.append(recording)
+                slot.outputs.running.append(recording)
                 // The view is in use before the recording takes it.
                 _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
                 // The names come before the media of those who have them.
                 recording.follow(slot.room, since: nil)
                 // A pre-roll that it does not take ends or goes on with the publishing of this change.
-                if recording.attach(to: slot.engine, taking: slot.preRoll) { slot.preRoll = nil }
+                slot.outputs.givePreRoll { recording.attach(to: slot.engine, taking: $0) }
                 slot.room.recordings.append(recording.info.withoutTracks)
                 slot.recordings.add(recording.id, startedBy: participant)
                 return recording.info
@@ -118,7 +118,7 @@ package final class RecordingService: Sendable {
 
     /// The recordings that count beside a new one: for the room's usual one those of breakout groups do not.
     private static func beside(_ wish: RecordingRequest?, _ slot: RoomRecord) -> Int {
-        wish == nil ? slot.running.count { $0.group == .main } : slot.running.count
+        wish == nil ? slot.outputs.running.count { $0.group == .main } : slot.outputs.running.count
     }
 
     /// The open breakout group that a recording is to be of; nil: the room itself.

@@ -53,12 +53,12 @@ package final class RoomDirectory: Sendable {
         guard let engine = service.registry[room]?.engine else { throw .roomNotFound(room) }
         try service.change(room) { slot throws(ConferenceError) in
             try slot.room.requireView(name)
-            slot.snapshots[view, default: 0] += 1
+            slot.outputs.snapshots[view, default: 0] += 1
         }
         defer {
             _ = try? service.change(room) { slot throws(ConferenceError) in
-                let left = (slot.snapshots[view] ?? 1) - 1
-                slot.snapshots[view] = left > 0 ? left : nil
+                let left = (slot.outputs.snapshots[view] ?? 1) - 1
+                slot.outputs.snapshots[view] = left > 0 ? left : nil
             }
         }
         return try await snapshots.png(of: room, view, engine)

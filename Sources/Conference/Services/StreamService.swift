@@ -56,19 +56,19 @@ package final class StreamService: Sendable {
         return try rooms.change(room) { slot throws(ConferenceError) in
             if rooms.registry.isDraining { throw .draining }
             try slot.room.requireView(info.view)
-            guard slot.streams.running.count < settings.maxPerRoom else {
+            guard slot.outputs.streams.running.count < settings.maxPerRoom else {
                 throw .conflict(
-                    "Room “\(room)” has \(slot.streams.running.count) streams, which is the most (streams.maxPerRoom): end one first."
+                    "Room “\(room)” has \(slot.outputs.streams.running.count) streams, which is the most (streams.maxPerRoom): end one first."
                 )
             }
-            guard !slot.streams.running.contains(where: { $0.url == target.url }) else {
+            guard !slot.outputs.streams.running.contains(where: { $0.url == target.url }) else {
                 throw .conflict("Room “\(room)” is being streamed to this URL already.")
             }
-            let feed = slot.streams.audio ?? audio
+            let feed = slot.outputs.streams.audio ?? audio
             let stream = RoomStream(info, request, to: target, needs: needs, audio: feed) { [weak self] state in
                 self?.changed(info.id, state)
             }
-            slot.streams.add(stream, audio: feed)
+            slot.outputs.streams.add(stream, audio: feed)
             // The view is in use before the stream takes it.
             _ = slot.engine.apply(slot.scene(layout: rooms.layoutOrGrid))
             state.withLock { $0.alive[info.id] = stream }
@@ -100,7 +100,7 @@ package final class StreamService: Sendable {
     /// The feed of the room, or one for it, made without the room's lock.
     private func audio(of room: String) throws(ConferenceError) -> AACFeed {
         guard let hosted = rooms.registry[room] else { throw .roomNotFound(room) }
-        if let known = hosted.read({ $0.streams.audio }) ?? nil { return known }
+        if let known = hosted.read({ $0.outputs.streams.audio }) ?? nil { return known }
         do throws(CodecError) {
             return try AACFeed()
         } catch {
@@ -153,8 +153,8 @@ package final class StreamService: Sendable {
     }
 
     private static func end(_ stream: RoomStream, _ slot: inout RoomRecord) {
-        slot.streams.end(stream.id)
-        slot.room.isSentOn = !slot.streams.running.isEmpty
+        slot.outputs.streams.end(stream.id)
+        slot.room.isSentOn = !slot.outputs.streams.running.isEmpty
     }
 
     // MARK: - Ending
@@ -163,7 +163,7 @@ package final class StreamService: Sendable {
     @discardableResult
     package func end(_ id: String, in room: String) async throws(ConferenceError) -> StreamInfo {
         let stream = try rooms.change(room) { slot throws(ConferenceError) in
-            guard let stream = slot.streams.stream(id) else { throw .streamNotFound(id) }
+            guard let stream = slot.outputs.streams.stream(id) else { throw .streamNotFound(id) }
             Self.end(stream, &slot)
             return stream
         }
@@ -195,13 +195,13 @@ package final class StreamService: Sendable {
 
     /// The streams of a room: those that run, and the latest that are over; the oldest first.
     package func list(_ room: String) throws(ConferenceError) -> [StreamInfo] {
-        guard let infos = rooms.registry[room]?.read(\.streams.infos) else { throw .roomNotFound(room) }
+        guard let infos = rooms.registry[room]?.read(\.outputs.streams.infos) else { throw .roomNotFound(room) }
         return infos
     }
 
     package func stream(_ id: String, in room: String) throws(ConferenceError) -> StreamInfo {
         guard let hosted = rooms.registry[room] else { throw .roomNotFound(room) }
-        guard let stream = hosted.read({ $0.streams.stream(id) }) ?? nil else { throw .streamNotFound(id) }
+        guard let stream = hosted.read({ $0.outputs.streams.stream(id) }) ?? nil else { throw .streamNotFound(id) }
         return stream.info
     }
 
@@ -218,7 +218,7 @@ package final class StreamService: Sendable {
         let request = isNew ? try rooms.registry.checkRemovals(request, at: MonotonicClock.now()) : request
         let found = try rooms.registry[request.room]?.read { slot throws(ConferenceError) -> HLSStream? in
             try slot.room.requireWatching(request, isNew: isNew)
-            return slot.hls?.stream
+            return slot.outputs.hls?.stream
         }
         guard let found else { throw .roomNotFound(request.room) }
         return found

@@ -23,7 +23,7 @@ final class WaitingService: Sendable {
                     request.room, orMakeWith: RoomSettingsChange(), for: request.client, isReserved: false)
                 do throws(ConferenceError) {
                     let begun: Void? = try rooms.change(room) { slot throws(ConferenceError) in
-                        slot.waiters[id] = RoomRecord.Waiter(client: request.client, decided: decided)
+                        slot.audience.waiters[id] = RoomAudience.Waiter(client: request.client, decided: decided)
                         let admitted = try slot.room.admitted(request, at: Date())
                         switch try slot.room.wait(admitted, id: id, at: MonotonicClock.now()) {
                         case .waits(let displaced): rooms.endWaits([displaced].compactMap { $0 }, .timeout, &slot)
@@ -70,7 +70,7 @@ final class WaitingService: Sendable {
         }
         let now = MonotonicClock.now()
         if decision == .admitted {
-            for (id, waiter) in slot.waiters where person == nil || id == person {
+            for (id, waiter) in slot.audience.waiters where person == nil || id == person {
                 rooms.registry.liftRemovals(of: waiter.client, in: slot.room.id)
             }
         }

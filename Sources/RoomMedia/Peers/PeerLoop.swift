@@ -10,9 +10,8 @@ package typealias LoopUfrags = UfragTable<PeerID>
 /// The peer connections of one loop: routes datagrams to them, keeps their deadlines, and carries their media and
 /// events to the rooms and back.
 ///
-/// The system chooses the loop that reads a flow, by the flow's addresses; the peer may be on another loop. So each
-/// loop keeps the owners of the flows that it reads (`Demultiplexer`), and hands datagrams for other loops over. A
-/// peer's claim on a flow goes back to the loop that reads the flow.
+/// The system chooses the loop that reads a flow; the peer may be on another loop (`DatagramRouter`). A peer's claim on a
+/// flow goes back to the loop that reads the flow.
 ///
 /// `@unchecked Sendable`: all state is touched on the loop's thread only; other threads use `execute`.
 package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
@@ -28,9 +27,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private let events: PeerLoopEvents
     private let meters: StageMeters
     private var peers = HostedPeers()
-    private var demultiplexer: Demultiplexer<PeerID>
-    /// The datagrams of this turn for the peers of other loops.
-    private var parcels: [Int: DatagramParcel] = [:]
+    private var router: DatagramRouter
     private let handedOver = Atomic<Int>(0)
     private var deadlines = DeadlineQueue<PeerSession>()
     /// The time of each peer's next link report.
@@ -49,7 +46,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         self.loop = loop
         self.index = index
         self.others = others
-        demultiplexer = Demultiplexer(ufrags: ufrags)
+        router = DatagramRouter(ufrags: ufrags)
         self.events = events
         self.meters = meters
     }
@@ -83,9 +80,9 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         seat.endAudio()
         seat.peer.close(at: now)
         flush(seat)
-        demultiplexer.remove(seat.seatID)
+        router.remove(seat.seatID)
         for reader in seat.readers {
-            others[reader]?.execute { [id = seat.seatID] host, _ in host.demultiplexer.remove(id) }
+            others[reader]?.execute { [id = seat.seatID] host, _ in host.router.remove(id) }
         }
     }
 
@@ -98,10 +95,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     private func dispatch(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, at now: Instant) {
         let bytes = UnsafeRawBufferPointer(datagram)
-        // A datagram on a peer's flow may answer our check of another peer that claims the flow, so both get it.
-        // Reading the answer changes nothing in place.
-        if let id = demultiplexer.claimant(of: bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
-        if let id = demultiplexer.route(bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
+        if let id = router.claimant(of: bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
+        if let id = router.owner(of: bytes, flow: flow) { give(datagram, flow, to: id, at: now) }
     }
 
     private func give(_ datagram: UnsafeMutableRawBufferPointer, _ flow: Flow, to id: PeerID, at now: Instant) {
@@ -110,11 +105,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             return
         }
         // A TCP connection moves to its peer's loop.
-        if flow.transport == .tcp, demultiplexer.owner(of: flow) == nil, let other = others[id.loop] {
+        if flow.transport == .tcp, !router.isOwned(flow), let other = others[id.loop] {
             loop.move(flow, to: other.loop)
         }
-        parcels[id.loop, default: DatagramParcel()].append(
-            UnsafeRawBufferPointer(datagram), flow: flow, seat: id.number, at: now)
+        router.keep(UnsafeRawBufferPointer(datagram), flow, for: id, at: now)
     }
 
     /// - Parameter reader: the loop that read the datagram.
@@ -136,7 +130,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Settles the claim of a peer of any loop on a flow that this loop reads.
     private func settle(_ claim: FlowClaim, on flow: Flow, by id: PeerID) {
-        let isOurs = demultiplexer.claim(flow, by: id, claim) { owner in
+        let isOurs = router.settle(claim, on: flow, by: id) { owner in
             // A peer on another loop cannot be asked here, so its flow counts as validated: the claimant has to answer
             // a check.
             owner.loop == index ? peers[owner.number]?.peer.isValidated(flow) ?? false : true
@@ -146,11 +140,10 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Hands the other loops their datagrams.
     private func handOver() {
-        for (loop, parcel) in parcels {
+        for (loop, parcel) in router.takeParcels() {
             counters.handedOver.wrappingAdd(parcel.count, ordering: .relaxed)
             others[loop]?.accept(parcel, from: index)
         }
-        parcels.removeAll(keepingCapacity: true)
     }
 
     /// Takes the datagrams that another loop read. Called on any thread.
@@ -177,7 +170,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     // MARK: - The loop
 
     package func advance(to now: Instant) -> Instant? {
-        if !parcels.isEmpty { handOver() }
+        handOver()
         while let seat = deadlines.takeDue(at: now) {
             charging(seat) { seat.peer.advance(to: now) }
             touch(seat)
@@ -204,7 +197,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     package func closed(_ flow: Flow) {
         // A connection without an owner is charged to nobody.
-        guard let id = demultiplexer.remove(flow) else { return }
+        guard let id = router.remove(flow) else { return }
         let now = MonotonicClock.now()
         if id.loop == index {
             ended(flow, of: id, at: now)
@@ -265,7 +258,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    package func updateUfrags(_ seat: PeerSession) { demultiplexer.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
+    package func updateUfrags(_ seat: PeerSession) { router.setUfrags(seat.peer.localUfrags, of: seat.seatID) }
 
     // MARK: - Events of peers
 
@@ -380,12 +373,12 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Relays a data channel message to everyone else in the sender's group, on this loop and the others.
     func relay(_ message: RelayedMessage, in room: RoomEngine, at now: Instant) {
-        let receivers = relayLocally(message, in: room.id, at: now)
+        let receivers = messages.relay(message, to: peers.inRoom(room.id), at: now)
         // The sender is charged for the sends that follow.
         if let sender = peers[message.from] { charges.add(Self.relayedSend * receivers, to: sender) }
         for loop in room.loops where loop != index {
             others[loop]?.execute { [index, others] host, now in
-                let receivers = host.relayLocally(message, in: room.id, at: now)
+                let receivers = host.messages.relay(message, to: host.peers.inRoom(room.id), at: now)
                 others[index]?.execute { host, _ in
                     if let sender = host.peers[message.from] {
                         host.charges.add(Self.relayedSend * receivers, to: sender)
@@ -395,45 +388,12 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
         }
     }
 
-    /// Relays the message to the peers on this loop. Returns the number of receivers.
-    private func relayLocally(_ message: RelayedMessage, in room: String, at now: Instant) -> Int {
-        let content: DataChannelMessage =
-            switch message.content {
-            case .text(let text): .text(text)
-            case .binary(let bytes): .binary(bytes)
-            }
-        var receivers = 0
-        for seat in peers.inRoom(room) where seat.id != message.from && seat.group == message.group {
-            guard let channel = seat.channels[message.label] else { continue }
-            send([content], on: channel, to: seat, at: now)
-            receivers += 1
-        }
-        return receivers
-    }
-
-    /// Sends the first of these forms of a message that fits into the channel and its backlog.
-    private func send(
-        _ forms: [DataChannelMessage], on channel: ChannelID, to seat: PeerSession, at now: Instant
-    ) {
-        touch(seat)
-        if forms.contains(where: { seat.peer.sendMessage($0, on: channel, at: now) }) { return }
-        guard let last = forms.last, seat.peer.leavesHole(last, on: channel) else { return }
-        // The peer reads too slowly and the message is lost. A reliable channel must not have such a gap, so it is
-        // closed behind the messages before, and the peer may open another.
-        seat.peer.closeChannel(channel, at: now)
-        counters.closedChannels.wrappingAdd(1, ordering: .relaxed)
-    }
-
     /// Sends a chat message to the peers of the room on this loop that chat by data channel.
     func send(_ message: ChannelMessage, in room: String, at now: Instant) {
-        for seat in peers.inRoom(room) where seat.id != message.from && message.to ?? seat.id == seat.id {
-            if let group = message.group, group != seat.group { continue }
-            guard let label = seat.chatChannel, label != message.besides, let channel = seat.channels[label] else {
-                continue
-            }
-            send(message.forms.map { .binary($0) }, on: channel, to: seat, at: now)
-        }
+        messages.send(message, to: peers.inRoom(room), at: now)
     }
+
+    private var messages: MessageRelay { MessageRelay(counters: counters) { [unowned self] in touch($0) } }
 
     /// Sets whether a participant's messages go to the rest of the room.
     package func setMaySendMessages(_ id: String, _ maySendMessages: Bool) {

@@ -1,0 +1,36 @@
+import Basics
+import Mixing
+package import Peer
+package import Threads
+
+/// The server's services that a room's media use.
+package struct MediaServices: Sendable {
+    /// Delivers a frame of a rendition to its members on these loops.
+    package typealias Deliver = @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void
+
+    package let pool: WorkPool
+    package let meters: StageMeters
+    package let overload: OverloadState
+    package let audio: AudioClock
+    package let video: VideoClock
+    package let decode: DecodeServices
+    /// Called on the encoders' lanes.
+    package let deliver: Deliver
+    /// Takes an encoder's failure, for the log.
+    package let report: @Sendable (String) -> Void
+
+    package init(
+        pool: WorkPool, meters: StageMeters, overload: OverloadState, audio: AudioClock, video: VideoClock,
+        decode: DecodeServices, deliver: @escaping Deliver,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.pool = pool
+        self.meters = meters
+        self.overload = overload
+        self.audio = audio
+        self.video = video
+        self.decode = decode
+        self.deliver = deliver
+        self.report = report
+    }
+}
