@@ -29,7 +29,9 @@ extension Conference {
                 await withTaskGroup(of: Void.self) { stops in
                     stops.addTask { [self] in await recordings.control.deliveries.drain() }
                     stops.addTask { [self] in await streams.endAll() }
-                    for recording in running { stops.addTask { [self] in _ = try? await recordings.stop(recording.id) } }
+                    for recording in running {
+                        stops.addTask { [self] in _ = try? await recordings.stop(recording.id) }
+                    }
                 }
                 once.resume(())
             }

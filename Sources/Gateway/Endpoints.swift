@@ -108,7 +108,8 @@ struct Endpoints: Sendable {
             conference, policy: access, tokens: GuestLinkTokens(auth), publicURL: configuration.http.publicURL)
         let downloads = ConcurrencyLimit(budget.downloads)
         table.addRecordings(
-            conference.recordings, links: links, policy: access, downloads: downloads, publicURL: configuration.http.publicURL)
+            conference.recordings, links: links, policy: access, downloads: downloads,
+            publicURL: configuration.http.publicURL)
         table.addMeeting(conference.seats, links: links)
         table.addStreams(conference.streams)
         table.addInputs(conference.inputs)

@@ -75,7 +75,8 @@ package struct Gateway: Sendable {
             configuration.tracing.otlp.isEmpty
             ? nil
             : JoinTracer(
-                configuration.tracing.otlp, ConferenceServices(conference), poster: HTTPClientPoster(userAgent: Gateway.userAgent),
+                configuration.tracing.otlp, ConferenceServices(conference),
+                poster: HTTPClientPoster(userAgent: Gateway.userAgent),
                 version: Gateway.version, logger: logger)
         let cluster: ClusterMember?
         do throws(ConfigurationFaults) {
@@ -87,7 +88,8 @@ package struct Gateway: Sendable {
             throw error
         }
         let endpoints = await Endpoints(
-            configuration, conference: ConferenceServices(conference), webhooks: webhooks, tracer: tracer, cluster: cluster?.front,
+            configuration, conference: ConferenceServices(conference), webhooks: webhooks, tracer: tracer,
+            cluster: cluster?.front,
             drain: cluster?.drain, clusterSamples: { cluster?.samples ?? [] },
             outlook: cluster?.outlook, linkKey: linkKey, usesTLS: tls != nil,
             certificateExpiry: tls.flatMap(ServerCertificate.expiry), budget: budget, logger: logger)

@@ -71,7 +71,8 @@ struct ConferenceCallRealTimeTests {
         #expect(ann.seen.failure == nil && bob.seen.failure == nil)
         for (client, codec) in [(ann, VideoCodec.h264), (bob, .vp8)] {
             let isRight = await eventually {
-                guard let picture = client.seen.picture, let tiles = conference.rooms.room("r")?.tiles, tiles.tiles.count == 2
+                guard let picture = client.seen.picture, let tiles = conference.rooms.room("r")?.tiles,
+                    tiles.tiles.count == 2
                 else {
                     return false
                 }
@@ -79,7 +80,8 @@ struct ConferenceCallRealTimeTests {
                     && isNear(colour(of: bobSeat.id, in: tiles, picture), blue)
             }
             #expect(
-                isRight, "\(codec): \(client.seen.frames) frames, \(String(describing: conference.rooms.room("r")?.tiles))")
+                isRight,
+                "\(codec): \(client.seen.frames) frames, \(String(describing: conference.rooms.room("r")?.tiles))")
             #expect(client.seen.codec == codec)
         }
 

@@ -11,7 +11,8 @@ struct FrozenDiskTests {
 
     static let folders = ["layouts", "avatars", "pictures", "recordings", "thumbnails", "rooms"]
 
-    private let layout = Array(#"{"name": "mine", "description": "all", "rules": [{"regions": [{"kind": "grid"}]}]}"#.utf8)
+    private let layout = Array(
+        #"{"name": "mine", "description": "all", "rules": [{"regions": [{"kind": "grid"}]}]}"#.utf8)
 
     /// Asks for what needs the folder; nil: nothing that clients ask for does.
     private func ask(_ folder: String, _ conference: Conference) async -> ConferenceError? {

@@ -47,7 +47,8 @@ struct DiskLaneTests {
         #expect(await eventually { lane.status(at: MonotonicClock.now()).running == .zero })
     }
 
-    @Test("nobody waits longer than the limit; a job that had begun hands over its value, one that had not does not run")
+    @Test(
+        "nobody waits longer than the limit; a job that had begun hands over its value, one that had not does not run")
     func late() async throws {
         let lane = DiskLane("test", most: 10, limit: .milliseconds(20))
         let disk = HungDisk()

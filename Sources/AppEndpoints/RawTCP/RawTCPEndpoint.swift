@@ -149,7 +149,8 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
     ) async throws {
         let seat: any ConferenceSeat
         do {
-            seat = try joins.conference.seats.seat(resuming: claim) { [weak self] event in self?.handle(event, of: peer) }
+            seat = try joins.conference.seats.seat(resuming: claim) { [weak self] event in self?.handle(event, of: peer)
+            }
         } catch {
             // The seat has just ended.
             _ = state.withLock { $0.seats.end(peer) }

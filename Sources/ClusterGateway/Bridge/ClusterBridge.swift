@@ -339,7 +339,9 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
         // Another meeting of the name may have begun.
         if conference.moves.hasRoom(room) { return changed(room) }
         var left: (state: [UInt8], life: Duration)?
-        if let (known, life) = conference.moves.stateOfEnded(room), let sealed = try? seal.sealed(known.encoded(), of: room) {
+        if let (known, life) = conference.moves.stateOfEnded(room),
+            let sealed = try? seal.sealed(known.encoded(), of: room)
+        {
             left = (sealed, life)
         }
         state.withLock { [left] state in

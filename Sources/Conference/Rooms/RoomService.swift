@@ -314,7 +314,9 @@ final class RoomService: Sendable {
     ) {
         var events: [GroupID: SharedEvent] = [:]
         for member in change.new.members {
-            guard let was = change.before[member.id], let listener = slot.audience.listeners[member.id] else { continue }
+            guard let was = change.before[member.id], let listener = slot.audience.listeners[member.id] else {
+                continue
+            }
             let now = value(change.new, member)
             if value(change.old, was) == now { continue }
             let group = group(change.new, member)
@@ -423,7 +425,9 @@ final class RoomService: Sendable {
         for member in change.new.members {
             let view = now.view(of: member)
             let shown = now.shown(view)
-            guard let was = change.before[member.id], before.shown(before.view(of: was)) != shown, let listener = slot.audience.listeners[member.id] else { continue }
+            guard let was = change.before[member.id], before.shown(before.view(of: was)) != shown,
+                let listener = slot.audience.listeners[member.id]
+            else { continue }
             let event = events[view] ?? SharedEvent(.layout(shown, by: shown.scope == .room ? chooser : nil))
             events[view] = event
             put(event, in: listener.mailbox)
@@ -524,7 +528,9 @@ final class RoomService: Sendable {
         where isReceiver: (String, RoomAudience.Listener) -> Bool = { _, _ in true }
     ) {
         let shared = SharedEvent(event)
-        for (id, listener) in slot.audience.listeners where isReceiver(id, listener) { put(shared, in: listener.mailbox) }
+        for (id, listener) in slot.audience.listeners where isReceiver(id, listener) {
+            put(shared, in: listener.mailbox)
+        }
     }
 
     func notify(_ participant: String, _ event: ParticipantEvent) {

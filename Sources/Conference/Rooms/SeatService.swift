@@ -118,7 +118,8 @@ final class SeatService: Sendable {
             chatChannel: request.chatChannel, media: request.media)
         registry.add(Seat(room: request.room, client: request.client, place: place, life: SeatLiveness()), id)
         joined.startsRecording =
-            configuration.recording.start == .onFirstJoin && slot.outputs.running.isEmpty && slot.outputs.pending.recordings.isEmpty
+            configuration.recording.start == .onFirstJoin && slot.outputs.running.isEmpty
+            && slot.outputs.pending.recordings.isEmpty
             && slot.room.isFirst(id)
         return joined
     }

@@ -163,7 +163,9 @@ final class ChatService: Sendable {
                 listener.chatChannel == nil
                     && receivers?.contains(id) ?? (draft.isForAll || slot.room.place(of: id) == group)
             }
-            if slot.audience.listeners.values.contains(where: { $0.chatChannel != nil && $0.chatChannel != draft.channel }) {
+            if slot.audience.listeners.values.contains(where: {
+                $0.chatChannel != nil && $0.chatChannel != draft.channel
+            }) {
                 var form = channelForm(of: draft, from: name)
                 form.group = draft.to == nil && !draft.isForAll ? group : nil
                 peers.send(form, in: slot.engine)

@@ -44,7 +44,8 @@ package final class GuestLinkService: Sendable {
 
     /// Whether a guest link of a room that this server knows is good no more.
     package func isRevoked(_ id: String, of room: String) -> Bool {
-        let known = rooms.registry[room]?.read(\.room.links) ?? rooms.registry.kept(room, at: MonotonicClock.now())?.room.links
+        let known =
+            rooms.registry[room]?.read(\.room.links) ?? rooms.registry.kept(room, at: MonotonicClock.now())?.room.links
         return known.map { links in !links.good(at: Date()).contains { $0.id == id } } ?? false
     }
 }

@@ -90,7 +90,9 @@ package final class InputService: Sendable {
     }
 
     package func list(_ room: String) throws(ConferenceError) -> [InputInfo] {
-        guard let inputs = rooms.registry[room]?.read({ $0.outputs.inputs.map(\.info) }) else { throw .roomNotFound(room) }
+        guard let inputs = rooms.registry[room]?.read({ $0.outputs.inputs.map(\.info) }) else {
+            throw .roomNotFound(room)
+        }
         return inputs
     }
 
@@ -114,7 +116,8 @@ package final class InputService: Sendable {
     /// Takes over a new state of an input, on the control thread.
     private func changed(_ id: String, in room: String, _ status: InputStatus) {
         let found: RoomInput?? = try? rooms.change(room) { slot throws(ConferenceError) in
-            guard let input = slot.outputs.inputs.first(where: { $0.id == id }), slot.room.member(input.participant) != nil
+            guard let input = slot.outputs.inputs.first(where: { $0.id == id }),
+                slot.room.member(input.participant) != nil
             else { return nil }
             slot.room.media(input.participant, isConnected: status.phase == .live, at: MonotonicClock.now())
             try slot.room.setState(

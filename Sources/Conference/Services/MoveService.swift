@@ -44,7 +44,8 @@ package final class MoveService: Sendable {
     /// What the room takes along to another server; nil where there is no such room, and for a room that has begun to
     /// move: its state is what it was before.
     package func state(of room: String, at now: Date = Date()) -> RoomState? {
-        guard var state = rooms.registry[room]?.read({ $0.room.movingUntil == nil ? $0.state(at: now) : nil }) ?? nil else {
+        guard var state = rooms.registry[room]?.read({ $0.room.movingUntil == nil ? $0.state(at: now) : nil }) ?? nil
+        else {
             return nil
         }
         state.removed = rooms.registry.removals(of: room, state.meeting)
@@ -93,7 +94,10 @@ package final class MoveService: Sendable {
             rooms.endWaits(slot.room.endWaits(nil, at: MonotonicClock.now()), .ended(.moved), &slot)
             rooms.notifyAll(slot, .moving(within: limit))
             let ended = slot.outputs.running.map(\.id).compactMap { slot.end($0) }
-            return (ended, slot.outputs.streams.running.map(\.id), slot.outputs.inputs.filter { !$0.isOver }.map(\.participant))
+            return (
+                ended, slot.outputs.streams.running.map(\.id),
+                slot.outputs.inputs.filter { !$0.isOver }.map(\.participant)
+            )
         }
         log.moving(id, within: limit)
         for participant in pulled { seats.leave(participant, .moved) }

@@ -83,7 +83,8 @@ final class PeerService: Sendable {
             try registry.allow(.offer, id, at: now)
             var plan = Plan(
                 engine: slot.engine, intake: intake,
-                media: slot.audience.listeners[id]?.media ?? MediaPreferences(), chatChannel: slot.audience.listeners[id]?.chatChannel,
+                media: slot.audience.listeners[id]?.media ?? MediaPreferences(),
+                chatChannel: slot.audience.listeners[id]?.chatChannel,
                 limits: slot.limits[id],
                 directions: member.kind == .viewer ? .viewer : .participant,
                 maySendMessages: member.maySendMessages, claims: member.claims, life: seat.life)

@@ -198,7 +198,10 @@ package final class RoomEngine: Sendable {
                 }
             }
             let choosesAgain = reshaped || hasEnded || old.groupsWithScreen != scene.groupsWithScreen
-            return (ended, choosesAgain, old.senders != scene.senders, moved, state.taps.trackPictures(in: state.scene, state.people))
+            return (
+                ended, choosesAgain, old.senders != scene.senders, moved,
+                state.taps.trackPictures(in: state.scene, state.people)
+            )
         }
         for view in ended { view.close() }
         for intake in tracked { intake.beginTrack() }

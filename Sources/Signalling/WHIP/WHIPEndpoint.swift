@@ -134,7 +134,9 @@ package final class WHIPEndpoint: Sendable {
         guard direction == .whep else { return admitted }
         admitted.becomeViewer()
         // WHEP does not create a room.
-        guard let room = joins.conference.rooms.room(request.room) else { throw ConferenceError.roomNotFound(request.room) }
+        guard let room = joins.conference.rooms.room(request.room) else {
+            throw ConferenceError.roomNotFound(request.room)
+        }
         if let other = request.asParticipant, !room.participants.contains(where: { $0.id == other }) {
             throw ConferenceError.participantNotFound(other)
         }

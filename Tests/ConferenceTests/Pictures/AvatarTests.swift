@@ -86,7 +86,9 @@ import Threads
         #expect(gone == .pictureNotFound)
     }
 
-    @Test("Jobs that wait for the disk are bounded: beyond that a request is refused, and pictures are decoded all the same")
+    @Test(
+        "Jobs that wait for the disk are bounded: beyond that a request is refused, and pictures are decoded all the same"
+    )
     func bounded() async throws {
         let directory = ScratchDirectory(isMade: false)
         defer { withExtendedLifetime(directory) {} }
@@ -129,7 +131,9 @@ import Threads
         let shown = try await conference.avatars.png(of: ann.id, in: "r")
         #expect(try StillImage(shown, limits: AvatarStore.limits).width == 64)
         func avatarFault(_ id: String) async -> ConferenceError? {
-            await kind { () async throws(ConferenceError) -> Void in _ = try await conference.avatars.png(of: id, in: "r") }
+            await kind { () async throws(ConferenceError) -> Void in
+                _ = try await conference.avatars.png(of: id, in: "r")
+            }
         }
         #expect(await avatarFault(bob.id) == .pictureNotFound)
         try await conference.avatars.set(file, of: bob.id, in: "r")

@@ -108,7 +108,8 @@ struct BreakoutRoomTests {
             // Several requests are done as a whole or not at all.
             #expect(
                 kind {
-                    try conference.breakouts.perform([.make(BreakoutPlan(names: ["Red"])), .assign(["nobody": 1])], in: "r")
+                    try conference.breakouts.perform(
+                        [.make(BreakoutPlan(names: ["Red"])), .assign(["nobody": 1])], in: "r")
                 } == "participantNotFound")
             #expect(try conference.breakouts.info(of: "r") == nil)
             #expect(kind { try conference.breakouts.perform([.close], in: "other") } == "roomNotFound")

@@ -65,7 +65,9 @@ import Testing
             try conference.people.remove(first.participant, in: "r")
             #expect(try conference.inputs.input(first.id, in: "r").state == .ended)
             try conference.inputs.remove(second.id, from: "r")
-            #expect(throws: ConferenceError.inputNotFound(second.id)) { try conference.inputs.input(second.id, in: "r") }
+            #expect(throws: ConferenceError.inputNotFound(second.id)) {
+                try conference.inputs.input(second.id, in: "r")
+            }
             #expect(conference.rooms.room("r")?.participants.isEmpty == true)
             _ = try conference.inputs.add(listener(50_914), to: "r")
         }

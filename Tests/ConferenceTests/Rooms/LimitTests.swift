@@ -77,7 +77,8 @@ struct LimitTests {
             _ = try join(conference, "small", address: 2)
             #expect(current(conference, "rooms") == 10)
             _ = try join(conference, "friend", address: 3)
-            #expect(await eventually { conference.rooms.room("squat0") == nil && reasons.withLock { $0 } == [.roomEnded] })
+            #expect(
+                await eventually { conference.rooms.room("squat0") == nil && reasons.withLock { $0 } == [.roomEnded] })
             #expect(conference.rooms.room("used") != nil && conference.rooms.room("small") != nil)
             #expect(conference.rooms.room("squat1") != nil && conference.rooms.room("friend") != nil)
             #expect(current(conference, "rooms") == 10)
@@ -102,7 +103,8 @@ struct LimitTests {
                 conference.registry.setUsed(visitor.id, true)
                 visitor.leave()
             }
-            #expect(await eventually { conference.rooms.room("left1") == nil && conference.rooms.room("friend11") == nil })
+            #expect(
+                await eventually { conference.rooms.room("left1") == nil && conference.rooms.room("friend11") == nil })
             #expect(conference.rooms.room("left0") != nil && back.info != nil && conference.rooms.room("one") != nil)
             #expect(conference.rooms.room("friend19") != nil && current(conference, "rooms") == 10)
         }

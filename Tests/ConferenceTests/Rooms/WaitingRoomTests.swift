@@ -62,7 +62,8 @@ struct WaitingRoomTests {
             let bob = try conference.wait(for: request("Bob"), log.decided("Bob"))
             _ = try conference.wait(for: request("Cem"), log.decided("Cem"))
             #expect(await eventually { log.list == ["Ann", "Bob", "Cem"] })
-            #expect(host.participants.count == 1 && waiting(conference) == 3 && conference.rooms.room("r")?.waiting == 3)
+            #expect(
+                host.participants.count == 1 && waiting(conference) == 3 && conference.rooms.room("r")?.waiting == 3)
             #expect(throws: ConferenceError.participantNotFound("x")) { try host.moderate(.admit("x")) }
             try host.moderate(.admit(ann))
             try host.moderate(.refuse(bob))

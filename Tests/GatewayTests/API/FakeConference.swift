@@ -11,7 +11,8 @@ import Streaming
 
 /// A fake conference: records its calls, and has one room `r` with one participant `p1`.
 final class FakeConference: ConferenceState, ConferenceSeats, ConferenceRooms, ConferenceGuestLinks, ConferencePeople,
-    ConferenceBreakouts, ConferenceRecordings, ConferenceStreams, ConferenceInputs, ConferencePictures, ConferenceAvatars
+    ConferenceBreakouts, ConferenceRecordings, ConferenceStreams, ConferenceInputs, ConferencePictures,
+    ConferenceAvatars
 {
     struct State {
         var isDraining = false
@@ -75,8 +76,7 @@ final class FakeConference: ConferenceState, ConferenceSeats, ConferenceRooms, C
     func room(_ id: String) -> RoomInfo? { state.withLock { $0.rooms.contains(id) } ? info(id) : nil }
     func settings(of room: String) -> RoomSettings? { self.room(room)?.settings }
 
-    func create(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool)
-    {
+    func create(_ id: String, _ change: RoomSettingsChange) throws(ConferenceError) -> (room: RoomInfo, isNew: Bool) {
         if change.layout == "none" { throw .unknownLayout("none") }
         var settings = state.withLock { $0.settings[id] } ?? RoomSettings()
         try settings.apply(change)

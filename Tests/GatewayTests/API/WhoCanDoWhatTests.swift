@@ -162,7 +162,8 @@ import Testing
             if let change = Self.roomChange(message) { try seat.changeRoom(change) }
             if let request = Self.breakoutRequest(message) {
                 let mayChoose = message.hasSuffix("everybody may")
-                try conference.breakouts.perform([.make(BreakoutPlan(names: ["A", "B"], mayChoose: mayChoose))], in: room)
+                try conference.breakouts.perform(
+                    [.make(BreakoutPlan(names: ["A", "B"], mayChoose: mayChoose))], in: room)
                 try seat.breakOut(request)
             }
             switch message {

@@ -134,7 +134,9 @@ final class RoomSession {
             }
             try await Task.sleep(for: .milliseconds(100))
         }
-        let state = (conference.rooms.room(Self.room)?.renditions ?? []).map { "\($0.codec) \($0.height) at \($0.bitRate)" }
+        let state = (conference.rooms.room(Self.room)?.renditions ?? []).map {
+            "\($0.codec) \($0.height) at \($0.bitRate)"
+        }
         return "the renditions did not come to \(RoomPlan.bitRate): \(state.joined(separator: ", "))"
     }
 
