@@ -321,7 +321,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
-            name: "DiagnosisTests", dependencies: ["Basics", "WebServer", "Diagnosis"], swiftSettings: strict),
+            name: "DiagnosisTests", dependencies: ["WebServer", "Diagnosis"], swiftSettings: strict),
         .testTarget(
             name: "CallTests",
             dependencies: [

@@ -17,7 +17,7 @@ struct NodeLists: Sendable {
     func answer(
         _ list: String, _ asked: RouteRequest, own: @Sendable (RouteRequest) async throws -> Response
     ) async throws -> Response {
-        if list == ClusterList.recordings.rawValue { return try await recordings(asked, own) }
+        if ClusterList(rawValue: list) == .recordings { return try await recordings(asked, own) }
         let (items, missing) = try await merged(asked, asked.request.uri.string, own)
         return Self.response(Self.byAge(items), missing)
     }

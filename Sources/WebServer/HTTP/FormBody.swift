@@ -1,3 +1,5 @@
+import Basics
+
 /// The fields of a form or of a URL's query: `application/x-www-form-urlencoded` (WHATWG URL §5.1).
 package struct FormBody: Sendable, Equatable {
     /// The most fields that are read; further ones are ignored.
@@ -56,12 +58,6 @@ package struct FormBody: Sendable, Equatable {
     }
 
     private static func digit<Text: Collection<UInt8>>(_ text: Text, _ index: Text.Index) -> UInt8? {
-        guard index < text.endIndex else { return nil }
-        switch text[index] {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return text[index] - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): return text[index] - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): return text[index] - UInt8(ascii: "A") + 10
-        default: return nil
-        }
+        index < text.endIndex ? Hexadecimal.value(ofDigit: text[index]) : nil
     }
 }
