@@ -34,7 +34,7 @@ struct SoakFootage: Sendable {
     /// By codec: a speaking caller, and one in a quiet room.
     private var voices: [VideoCodec: SoakSource] = [:]
     private var listeners: [VideoCodec: SoakSource] = [:]
-    /// Speaks for half a second, and is quiet for half a second.
+    /// Speaks for a second, and is quiet for a second.
     private(set) var talker: SoakSource?
 
     init() throws(CodecError) {
@@ -50,7 +50,7 @@ struct SoakFootage: Sendable {
                 framesPerSecond: Self.framesPerSecond, frames: frames, audio: quiet, level: 90)
         }
         talker = voices[.h264]
-        talker?.audio = voice.indices.map { $0 % 50 < 25 ? voice[$0] : quiet[$0] }
+        talker?.audio = voice.indices.map { $0 % 100 < 50 ? voice[$0] : quiet[$0] }
         talker?.level = nil
     }
 

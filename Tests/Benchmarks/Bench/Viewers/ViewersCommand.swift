@@ -13,7 +13,7 @@ struct ViewersCommand: AsyncParsableCommand {
             """
             A server of its own on loopback, signalling without media. Each sender raises and lowers its hand four times a \
             second. With --media two send pictures and audio, and the viewers get the mix. With --talks one sends them, \
-            who speaks for half a second in each, and the viewers have signalling only.
+            who speaks every other second, and the viewers have signalling only.
             """
     )
 
