@@ -182,7 +182,9 @@ class LAN:
             raise
 
     def add(self, name, number):
-        self.machines[name] = Machine(self.switch, name, number)
+        """A machine of this name; one that an earlier try of a test has left is taken again."""
+        if name not in self.machines:
+            self.machines[name] = Machine(self.switch, name, number)
         return self.machines[name]
 
     def part(self, *names):
