@@ -301,12 +301,63 @@ let package = Package(
             dependencies: [
                 "TestSupport", "Cluster", "Basics", "Threads", .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
+        // What the tests of endpoints need; in no product.
+        .target(
+            name: "EndpointTestSupport", dependencies: ["Basics", "Cryptography", "Conference", "Admission"],
+            path: "Tests/EndpointTestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "WebServerTests",
+            dependencies: [
+                "Basics", "WebServer",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "SettingsTests",
+            dependencies: [
+                "Settings"
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "AdmissionTests",
+            dependencies: [
+                "EndpointTestSupport", "Basics", "Threads", "Cryptography", "Conference", "WebServer", "Settings",
+                "Admission",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "OutboundTests",
+            dependencies: [
+                "TestSupport", "Basics", "Conference", "WebServer", "Settings", "Admission", "Outbound",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "SignallingTests",
+            dependencies: [
+                "TestSupport", "EndpointTestSupport", "Basics", "RoomMedia", "Conference", "WebServer", "Admission",
+                "Signalling",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "AppEndpointsTests",
+            dependencies: [
+                "TestSupport", "Basics", "Threads", "Cryptography", "Conference", "WebServer", "Admission",
+                "AppEndpoints",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "TerminalTests",
+            dependencies: [
+                "Basics", "Cryptography", "WebServer", "Terminal",
+            ], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "TestSupport", "Basics", "Threads", "Cryptography", "Peer", "Codecs", "RoomMedia", "Recording",
-                "Streaming", "Conference", "Cluster", "WebServer", "Settings", "Admission", "Outbound", "Signalling",
-                "AppEndpoints", "Management", "ClusterGateway", "Terminal", "Gateway", "WebFiles",
+                "TestSupport", "EndpointTestSupport", "Basics", "Threads", "Cryptography", "Peer", "Codecs",
+                "RoomMedia", "Recording", "Streaming", "Conference", "Cluster", "WebServer", "Settings", "Admission",
+                "Outbound", "Signalling", "AppEndpoints", "Management", "ClusterGateway", "Gateway", "WebFiles",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -317,7 +368,6 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(

@@ -184,7 +184,7 @@ struct MergedEvents: Sendable {
                 for event in try parser.take(bytes) { guard await channel.send(Self.item(event)) else { return } }
             }
         } catch {
-            // The node is gone, or sends rubbish: it is asked again while it is registered.
+            // The node is gone, or its answer is invalid: it is asked again while it is registered.
         }
     }
 

@@ -95,7 +95,7 @@ package final class NodeClient: Sendable {
         }
     }
 
-    /// Sends a request to a node. The answer's body follows by and by.
+    /// Sends a request to a node. The answer's body is read after its head, in parts.
     ///
     /// - Parameter limit: the time until the answer's head.
     func send(_ request: HTTPClientRequest, to node: NodeRecord, within limit: Duration? = nil) async -> Outcome {

@@ -32,7 +32,7 @@ extension Conference {
     /// Ends a wait whose client has gone.
     package func stopWaiting(_ id: String, in room: String) { waiting.leave(id, room) }
 
-    /// Tells the moderators of a room how many wrong PINs were tried at its door.
+    /// Tells the moderators of a room how many wrong PINs were tried there.
     package func reportPINTries(at room: String, wrong: Int) {
         registry[room]?.read { slot in
             for member in slot.room.members where member.permits(.setPIN) {

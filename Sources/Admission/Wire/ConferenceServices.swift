@@ -118,7 +118,7 @@ package protocol ConferenceSeats: Sendable {
         for request: AdmittedJoin, _ decided: @escaping @Sendable (WaitingEnd) -> Void
     ) throws(ConferenceError) -> String
     func stopWaiting(_ id: String, in room: String)
-    /// Tells moderators that wrong PINs are tried at their room's door.
+    /// Tells moderators that wrong PINs are tried at their room.
     func reportPINTries(at room: String, wrong: Int)
     /// Resumes the seat of a client whose signalling was lost.
     func seat(

@@ -22,7 +22,7 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
     private let limits: TesseraConfiguration.Limits
     private let logger: Logger
     private let listen: Endpoint?
-    /// A stranger may send rubbish again and again.
+    /// A stranger may send invalid bytes again and again.
     private let faultLines = LogAllowance(perSecond: 1, atOnce: 10, at: MonotonicClock.now())
     private let state = Guarded(State())
 

@@ -364,7 +364,7 @@ struct Room: Sendable {
     var isEmpty: Bool { !hasPeople && waiting.isEmpty }
     private mutating func noteEmptiness(at now: Instant) { emptySince = isEmpty ? emptySince ?? now : nil }
 
-    // MARK: - The door
+    // MARK: - Admission
 
     /// Whether a moderator has let the client in, or it is one by its token or its key: PIN and lock are not for these.
     private func passes(_ request: AdmittedJoin) -> Bool {

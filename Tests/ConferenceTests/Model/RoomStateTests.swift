@@ -4,7 +4,7 @@ import Testing
 
 @testable import Conference
 
-/// What a room takes along to another server, and what that server makes of rubbish.
+/// What a room takes along to another server, and what that server makes of invalid bytes.
 @Suite("The stored state of rooms")
 struct RoomStateTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -141,7 +141,7 @@ struct RoomMoveTests {
             let empty = try #require(b.rooms.room("r"))
             #expect(empty.participants.isEmpty && empty.layout == "speaker" && empty.createdAt == before.createdAt)
             #expect(empty.settings.locked && empty.settings.pin?.matches("4711") == true)
-            // The door is as it was, for all others.
+            // Admission is as it was, for all others.
             let error = #expect(throws: ConferenceError.self) { try join(b, "Stranger") }
             #expect(error?.kind == "pinRequired")
 

@@ -1,5 +1,6 @@
 import Basics
 import Conference
+import EndpointTestSupport
 import HTTPTypes
 import Testing
 import Threads

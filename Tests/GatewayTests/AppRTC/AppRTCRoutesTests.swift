@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import Cryptography
+import EndpointTestSupport
 import Foundation
 import HTTPTypes
 import Testing

@@ -1,5 +1,6 @@
 import Basics
 import Cluster
+import EndpointTestSupport
 import Foundation
 import Logging
 import RoomMedia

@@ -266,7 +266,7 @@ import Testing
         await near.send(try frame(#"{"type":"login_req","source":0,"detail_info":{"room":"near","name":"Bob"}}"#))
         #expect(await eventually { near.text.contains("login_resp") })
         #expect(a.conference.asked.first == "join near Bob participant")
-        // Rubbish ends the connection.
+        // Invalid bytes end the connection.
         let bad = try await TestBytes(port: a.rawTCPPort.withLock { $0 })
         await bad.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
         #expect(await eventually { bad.isEnded })

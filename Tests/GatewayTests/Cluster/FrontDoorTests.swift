@@ -1,6 +1,7 @@
 import Basics
 import Cluster
 import Conference
+import EndpointTestSupport
 import Foundation
 import NIOHTTP1
 import TestSupport

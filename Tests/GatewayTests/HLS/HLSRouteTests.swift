@@ -1,6 +1,7 @@
 import Basics
 import Codecs
 import Conference
+import EndpointTestSupport
 import Foundation
 import HTTPTypes
 import Streaming

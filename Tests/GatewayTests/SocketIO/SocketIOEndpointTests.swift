@@ -1,4 +1,5 @@
 import Basics
+import EndpointTestSupport
 import Foundation
 import HTTPTypes
 import TestSupport

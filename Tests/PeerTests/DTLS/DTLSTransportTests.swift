@@ -10,6 +10,7 @@ import Testing
             exchangeFingerprints: fingerprints)
     }
 
+    /// RFC 5764 §4.1.2 and §4.2.
     @Test func `Both ends connect in two round trips with mirrored keys of the cheapest profile`() throws {
         let link = try link()
         link.start()

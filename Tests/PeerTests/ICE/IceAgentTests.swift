@@ -31,6 +31,7 @@ import Testing
 
     static func agent() -> ICEAgent { ICEAgent(mode: .lite, local: local, seed: 1, at: start) }
 
+    /// RFC 8445 §7.3, RFC 8489 §6.3.
     @Test func anAuthenticCheckIsAnsweredAndValidatesItsFlow() {
         var agent = Self.agent()
         let reply = Self.feed(&agent, Self.check(), 7, at: Self.start)
@@ -42,6 +43,7 @@ import Testing
         #expect(agent.nextEvent() == .selected(Self.flow(7)))
     }
 
+    /// RFC 8489 §6.3 and §9.1.3.
     @Test func badChecksAreRefusedByTheBook() {
         var agent = Self.agent()
         let cases: [([UInt8], Int?)] = [
@@ -62,6 +64,7 @@ import Testing
         }
     }
 
+    /// RFC 8489 §6.3.1.
     @Test func anUnknownRequiredAttributeIsNamedInThe420() {
         var agent = Self.agent()
         // A request whose first attribute is 0x0003, CHANGE-REQUEST of old.
@@ -132,6 +135,7 @@ import Testing
         #expect(validated == 8)
     }
 
+    /// RFC 8445 §9.
     @Test func oldCredentialsLiveUntilTheFirstNewCheck() {
         var agent = Self.agent()
         let new = ICECredentials(ufrag: "server01", password: "server-password-11111111")
@@ -225,6 +229,7 @@ import Testing
         }
     }
 
+    /// RFC 8445 §6 and §6.1.2.3.
     @Test func bothEndsSelectTheBestPair() {
         var world = World(ports: [1000, 2000])
         world.run(for: .seconds(1))
@@ -241,6 +246,7 @@ import Testing
         #expect(world.server.selected?.local.port == 2000)
     }
 
+    /// RFC 8489 §6.2.1.
     @Test(arguments: [0.3, 0.6]) func lossIsOvercome(_ loss: Double) {
         var world = World(ports: [1000])
         world.loss = loss
@@ -299,6 +305,7 @@ import Testing
         #expect(world.caller.nextTransmit()?.flow == flow)
     }
 
+    /// RFC 8445 §7.3.1.1.
     @Test func theSmallerTieBreakerGivesWay() {
         let now = Instant(nanoseconds: 0)
         var agent = ICEAgent(
@@ -317,6 +324,7 @@ import Testing
         #expect(agent.nextTransmit() != nil)
     }
 
+    /// RFC 8445 §5.1.1 and §5.1.2.1.
     @Test func candidatesArePrintedAsTheyWereRead() {
         for text in [
             "candidate:1 1 udp 2130706431 192.0.2.1 50000 typ host generation 0 network-id 1",

@@ -59,6 +59,7 @@ struct PathCheckTests {
         return claim
     }
 
+    /// RFC 8445 §2.5.
     @Test("An authentic check from another address moves nothing until ours was answered there, by the peer")
     func forgedAddress() {
         var agent = agent()

@@ -41,6 +41,7 @@ import Testing
         80 28 00 04 c8 fb 0b 4c
         """)
 
+    /// RFC 8489 §14.5 and §14.7.
     @Test func theSampleRequestIsRead() throws {
         try Self.request.withUnsafeBytes { bytes in
             let message = try #require(STUNMessage(parsing: bytes))
@@ -65,6 +66,7 @@ import Testing
         }
     }
 
+    /// RFC 8489 §5, RFC 8445 §16.
     @Test func whatIsWrittenIsRead() throws {
         var message = STUNMessage(.request, transaction: .init(high: 1, low: 2))
         message.username = "ab:cde"

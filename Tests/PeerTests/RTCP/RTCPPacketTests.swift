@@ -99,6 +99,7 @@ import Testing
         return (packets, reader.isBroken, reader.malformedCount)
     }
 
+    /// RFC 4585 §6.1, §6.2.1 and §6.3.1.
     @Test(arguments: golden.indices) func `Every type is encoded to its bytes and decoded from them`(index: Int) {
         let (packet, bytes) = Self.golden[index]
         var written: [UInt8] = []

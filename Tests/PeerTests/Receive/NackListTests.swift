@@ -39,6 +39,7 @@ struct NackListTests {
         return times
     }
 
+    /// RFC 4585 §3.5.
     @Test("Requests are a round trip apart if the first ones bring the packets")
     func lossless() {
         #expect(times(list(firstTriesHelp: true, rounds: 40)) == [10, 70, 130, 190, 250])

@@ -74,6 +74,7 @@ struct CodecMatchingTests {
         #expect(codecs.map(\.payloadType) == [96, 98] && codecs.map(\.rtxPayloadType) == [99, 97])
     }
 
+    /// RFC 4585 §4.2.
     @Test("Feedback is what both ends support, and transport-cc needs its header extension")
     func feedback() throws {
         let lines = [

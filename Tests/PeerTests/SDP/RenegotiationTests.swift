@@ -47,6 +47,7 @@ import Testing
         }
     }
 
+    /// RFC 8445 §5.3.
     @Test func anIceRestartChangesBothPartsAndNothingElse() throws {
         var negotiation = Negotiation(configuration: F.configuration())
         var offer = try F.parsed("chromium156-av")

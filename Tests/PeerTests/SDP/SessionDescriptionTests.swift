@@ -63,6 +63,7 @@ import Testing
         #expect(many.media[0].candidates.count == 256)
     }
 
+    /// RFC 4585 §4.2.
     @Test func wildcardFeedbackCountsForEveryCodec() throws {
         let text = "v=0\no=- 1 1 IN IP4 0.0.0.0\nm=video 9 RTP/SAVPF 96\na=rtcp-fb:* nack\na=rtpmap:96 VP8/90000\n"
         #expect(try SessionDescription(parsing: text).media[0].codecs[0].feedback == ["nack"])

@@ -47,6 +47,7 @@ import Testing
             srtcp: "81c8000bcafebabe 8abfafa780070a90e80f9161cf4aac08 1ed93aaa53c15b0f3ed1a3b984167b03 80000001"),
     ]
 
+    /// RFC 3711 §3.4.
     @Test(arguments: vectors)
     func `Known packets encrypt to known bytes, and back`(vector: Vector) throws {
         let key = hex(vector.key)
