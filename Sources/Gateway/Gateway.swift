@@ -63,7 +63,7 @@ package struct Gateway: Sendable {
             conference = try Conference(settings, logger: logger)
             try conference.start()
         } catch {
-            throw ConfigurationFaults([startFault(error)])
+            throw startFault(error)
         }
         let webhooks =
             hooks.isEmpty
@@ -258,7 +258,8 @@ package struct Gateway: Sendable {
 
     // MARK: Faults of the start
 
-    private func startFault(_ error: ConferenceError) -> ConfigurationFault {
+    /// What keeps the conference from starting, as a fault of the key that has to change where there is one.
+    private func startFault(_ error: ConferenceError) -> any Error {
         if case .unknownLayout(let name) = error {
             let allowed = "Allowed is the name of a file in layouts.directory, or of a shipped layout."
             let settings = configuration.rooms.settings
@@ -270,10 +271,10 @@ package struct Gateway: Sendable {
                 } else {
                     settings.views.values.contains { $0.layout == name } ? "rooms.views" : "rooms.presets"
                 }
-            return ConfigurationFault(key: key, value: name, what: error.message + " " + allowed)
+            return ConfigurationFaults(key, name, error.message + " " + allowed)
         }
-        return ConfigurationFault(
-            key: "media.listen", value: configuration.media.listen.description, what: error.message)
+        guard case .configuration = error else { return error }
+        return ConfigurationFaults("media.listen", configuration.media.listen.description, error.message)
     }
 
     /// - Parameter flag: where else another port can be named.

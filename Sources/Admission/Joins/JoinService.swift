@@ -103,7 +103,7 @@ package final class JoinService: Sendable {
         _ request: JoinRequest, as family: ClientFamily, asksRole: Bool, token: String?,
         events: @escaping @Sendable (SharedEvent) -> Void, decided: @escaping @Sendable (WaitingEnd) -> Void
     ) async throws(Refusal) -> Outcome {
-        try await enter(request, as: family) { [authorizer] in
+        try await enter(request, as: family, isIn: { if case .seated = $0 { true } else { false } }) { [authorizer] in
             try authorizer.admit(request, asksRole: asksRole, token: token)
         } join: { [conference, hostKeys] admitted in
             try await hostKeys.join(admitted, isRight: { $0.isOfHost }) {
@@ -138,17 +138,19 @@ package final class JoinService: Sendable {
 
     /// Joins when it is the client's turn, with checks and a seat of the caller's.
     ///
-    /// - Parameter verify: checks the request; the name and the client that it returns are the join's.
+    /// - Parameters:
+    ///   - isIn: whether a value of `join` is that of a client that is in, which counts as a join.
+    ///   - verify: checks the request; the name and the client that it returns are the join's.
     package func enter<Value>(
-        _ request: JoinRequest, as family: ClientFamily, verify: () async throws -> AdmittedJoin,
+        _ request: JoinRequest, as family: ClientFamily, isIn: (Value) -> Bool = { _ in true },
+        verify: () async throws -> AdmittedJoin,
         join: (AdmittedJoin) async throws -> Value
     ) async throws(Refusal) -> Value {
         do {
             let value = try await limiter.join(request, verify: verify) { [pins] admitted in
                 try await pins.join(admitted, join)
             }
-            if case .waits? = value as? Outcome { return value }
-            statistics.joined(family)
+            if isIn(value) { statistics.joined(family) }
             return value
         } catch {
             let refusal = Refusal(any: error)

@@ -48,7 +48,7 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
     case tooLarge(String)
     /// The server cannot store pictures.
     case pictureFailed(String)
-    /// The system refuses what the configuration needs, such as the media ports.
+    /// The system refuses the media ports that the configuration names.
     case configuration(String)
     case internalFailure(String)
 

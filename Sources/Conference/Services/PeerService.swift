@@ -37,7 +37,7 @@ final class PeerService: Sendable {
         do {
             identity = try DTLSIdentity.generate()
         } catch {
-            throw .configuration("\(error)")
+            throw .internalFailure("The certificate for media cannot be made: \(error)")
         }
         candidates = HostAddresses.candidates(
             announce: configuration.media.announce, udp: loops.sockets.boundUDP, tcp: loops.sockets.boundTCP)
