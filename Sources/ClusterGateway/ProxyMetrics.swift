@@ -18,8 +18,8 @@ package final class ProxyMetrics: Sendable {
         case refused
         /// No answer in time, or a connection that broke.
         case unanswered
-        /// An answer that no node gives, or 401: another `cluster.secret`.
-        case invalidAnswer
+        /// An answer that no node gives, or 401: another `cluster.secret`. Rules of alerts have this name of it.
+        case invalidAnswer = "rubbish"
     }
 
     private struct Key: Hashable {

@@ -19,6 +19,12 @@ import Testing
         #expect(cursor.ids.count == 64 && cursor.id(in: "aa") == nil && cursor.id(in: "n99") != nil)
     }
 
+    @Test func `results have the names that rules of alerts know them by`() {
+        #expect(
+            ProxyMetrics.Result.allCases.map(\.rawValue)
+                == ["done", "misdirected", "full", "refused", "unanswered", "rubbish"])
+    }
+
     @Test func `a stream is cut into events however its bytes come`() throws {
         let text = "retry: 2000\n\nid: aa-1\ndata: {\"x\":1}\n\n:\n\nid: aa-2\ndata: {}\n\nid: a"
         for size in [1, 3, 7, 1000] {
