@@ -102,7 +102,7 @@ package final class Conference: Sendable {
         disks = DiskWatch(
             [
                 ("layouts", layouts.lane), ("avatars", avatars.files.lane), ("pictures", chat.pictures.lane),
-                ("recordings", recorded.lane), ("thumbnails", recordings.thumbnails.lane),
+                ("recordings", recorded.lane), ("thumbnails", recordings.thumbnails),
             ] + (roomService.file.map { [("rooms", $0.lane)] } ?? []), logger: logger)
         mediaEvents.set(roomService, seats, chat)
         registry.onDisplaced { [weak self] displaced in

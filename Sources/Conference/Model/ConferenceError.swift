@@ -52,6 +52,11 @@ package enum ConferenceError: Error, Hashable, Sendable, CustomStringConvertible
     case configuration(String)
     case internalFailure(String)
 
+    /// The disk of a folder has not answered for as long as a request waits.
+    static func noAnswer(ofDisk folder: String) -> ConferenceError {
+        .atCapacity("The disk of the \(folder) does not answer: try again later.", retryAfter: .seconds(30))
+    }
+
     package var message: String {
         switch self {
         case .roomNotFound(let id): "There is no room “\(id)”."

@@ -17,8 +17,6 @@ struct RoomChange {
     let isSamePictures: Bool
     /// The members of both states that differ.
     let changedMembers: [(before: Member, now: Member)]
-    /// The members before, by their ids.
-    let before: [String: Member]
 
     /// - Parameter isOfSpeech: only who speaks has changed, and nothing else is compared.
     init(from old: Room, to new: Room, isOfSpeech: Bool = false) {
@@ -31,8 +29,10 @@ struct RoomChange {
         isSameSpeaking = isSameSpeech || old.speech.mapValues(\.speaking) == new.speech.mapValues(\.speaking)
         isSameSpeakers = isSameSpeech || old.speech.compactMapValues(\.active) == new.speech.compactMapValues(\.active)
         changedMembers = isSameMembers ? [] : new.changedMembers(since: old)
-        before = Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first }
     }
+
+    /// The members before, by their ids: made at each call, since most changes tell nobody of another member.
+    var membersBefore: [String: Member] { Dictionary(old.members.map { ($0.id, $0) }) { first, _ in first } }
 
     /// Whether everyone is in the group as before, and sees the same recordings.
     var isSameInGroups: Bool { isSameMembers && isSameBreakout && isSameRecordings }

@@ -97,7 +97,7 @@ final class AvatarStore: Sendable {
             switch error {
             case .full: throw .atCapacity("Too many avatars are being handled: try again.", retryAfter: .seconds(2))
             case .late:
-                throw .atCapacity("The disk of the avatars does not answer: try again later.", retryAfter: .seconds(30))
+                throw .noAnswer(ofDisk: "avatars")
             }
         }
         return try result.get()

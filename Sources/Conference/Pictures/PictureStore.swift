@@ -143,7 +143,7 @@ package final class PictureStore: Sendable {
             return .atCapacity("Too many pictures wait for the disk: try again.", retryAfter: .seconds(5))
         case .late:
             counts.withLock { $0.refused[.disk, default: 0] += 1 }
-            return .atCapacity("The disk of the pictures does not answer: try again later.", retryAfter: .seconds(30))
+            return .noAnswer(ofDisk: "pictures")
         }
     }
 

@@ -148,10 +148,8 @@ final class RecordingControl: Sendable {
     func removeOld() {
         if state.withLock({ $0.hasFoundOpen }) { retention.look(self) }
     }
-    /// One step of the removal of a recording.
-    func remove(_ id: String) async throws(DiskLane.Refusal) -> RetentionControl.Step {
-        try await lane.run { [self] in retention.remove(id, self) }
-    }
+    /// One step of the removal of a recording. Called on the lane.
+    func remove(_ id: String) -> RetentionControl.Step { retention.remove(id, self) }
     var retentionSamples: [MetricSample] { retention.samples }
 
     /// Stops after the running repair. One that the end of the process interrupts is repeated at the next start.

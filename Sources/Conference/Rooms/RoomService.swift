@@ -285,8 +285,9 @@ final class RoomService: Sendable {
         if change.old.breakout == nil, change.new.breakout == nil { return }
         let now = MonotonicClock.now()
         let (before, info) = (change.old.breakoutInfo(at: now), change.new.breakoutInfo(at: now))
+        let known = change.membersBefore
         for member in change.new.members {
-            guard let was = change.before[member.id] else { continue }
+            guard let was = known[member.id] else { continue }
             let notice = change.new.breakoutNotice(for: member, info)
             if change.old.breakoutNotice(for: was, before) != notice { notify(slot, member.id, .breakout(notice)) }
         }
@@ -312,9 +313,10 @@ final class RoomService: Sendable {
         _ slot: RoomRecord, _ change: RoomChange, to group: (Room, Member) -> GroupID,
         _ value: (Room, Member) -> Value, _ event: (Value) -> ParticipantEvent
     ) {
+        let known = change.membersBefore
         var events: [GroupID: SharedEvent] = [:]
         for member in change.new.members {
-            guard let was = change.before[member.id], let listener = slot.audience.listeners[member.id] else {
+            guard let was = known[member.id], let listener = slot.audience.listeners[member.id] else {
                 continue
             }
             let now = value(change.new, member)
@@ -344,8 +346,9 @@ final class RoomService: Sendable {
         let people = change.new.waiting.people
         let isChanged = change.old.waiting.people != people
         if !isChanged, people.isEmpty { return }
+        let known = change.membersBefore
         for member in change.new.members where member.permits(.admit) {
-            let isNew = change.before[member.id]?.permits(.admit) != true
+            let isNew = known[member.id]?.permits(.admit) != true
             if isChanged || isNew { notify(slot, member.id, .waiting(people)) }
         }
     }
@@ -421,11 +424,12 @@ final class RoomService: Sendable {
     private func announceLayouts(_ slot: RoomRecord, _ change: RoomChange) {
         let (before, now) = (change.old.pictures, change.new.pictures)
         let chooser = change.new.layoutChooser(since: change.old)
+        let known = change.membersBefore
         var events: [ViewID: SharedEvent] = [:]
         for member in change.new.members {
             let view = now.view(of: member)
             let shown = now.shown(view)
-            guard let was = change.before[member.id], before.shown(before.view(of: was)) != shown,
+            guard let was = known[member.id], before.shown(before.view(of: was)) != shown,
                 let listener = slot.audience.listeners[member.id]
             else { continue }
             let event = events[view] ?? SharedEvent(.layout(shown, by: shown.scope == .room ? chooser : nil))

@@ -123,7 +123,7 @@ package final class LayoutService: Sendable {
         do throws(DiskLane.Refusal) {
             result = try await lane.run { Result { () throws(LayoutLibrary.StoreError) in try job() } }
         } catch {
-            throw .atCapacity("The disk of the layouts does not answer: try again later.", retryAfter: .seconds(30))
+            throw .noAnswer(ofDisk: "layouts")
         }
         do throws(LayoutLibrary.StoreError) { try result.get() } catch { throw Self.translate(error) }
     }

@@ -18,7 +18,8 @@ package final class RecordingService: Sendable {
     static let longestTitle = 200
 
     let control: RecordingControl
-    let thumbnails = ThumbnailQueue()
+    /// Makes thumbnails, one at a time, apart from what else waits for the disk; each takes about a tenth of a second.
+    let thumbnails = DiskLane("thumbnails", most: 32, limit: .seconds(10))
     private let configuration: ConferenceConfiguration
     private let rooms: RoomService
     private let thread: ControlThread
@@ -135,8 +136,8 @@ package final class RecordingService: Sendable {
         by participant: String?, continuing series: RecordingSeries?
     ) async throws(ConferenceError) -> RoomRecording {
         let made: Result<RoomRecording, RecordingError>
-        do throws(DiskLane.Refusal) {
-            made = try await control.lane.run { [self] in
+        do throws(ConferenceError) {
+            made = try await onDisk { [self] in
                 Result { () throws(RecordingError) in
                     try makeRecordingNow(room, settings, wish, of: group, by: participant, continuing: series)
                 }
@@ -145,7 +146,7 @@ package final class RecordingService: Sendable {
             }
         } catch {
             control.refuse(.disk)
-            throw Self.diskFails
+            throw error
         }
         do throws(RecordingError) {
             return try made.get()
@@ -328,16 +329,11 @@ package final class RecordingService: Sendable {
             throw .conflict("Recording “\(id)” is not complete yet: it is delivered when it is.")
         }
         if entry.delivery?.state == .running { return RecordingInfo(entry) }
-        let stored: RecordingEntry?
-        do throws(DiskLane.Refusal) {
-            stored = try await control.lane.run { () -> RecordingEntry? in
-                catalogue.files(of: entry).isEmpty
-                    ? nil : (try? catalogue.setDelivery(RecordingDelivery(), of: id)) ?? entry
-            } late: { [control] stored in
-                if let stored { control.deliveries.add(stored) }
-            }
-        } catch {
-            throw Self.diskFails
+        let stored = try await onDisk { () -> RecordingEntry? in
+            catalogue.files(of: entry).isEmpty
+                ? nil : (try? catalogue.setDelivery(RecordingDelivery(), of: id)) ?? entry
+        } late: { [control] stored in
+            if let stored { control.deliveries.add(stored) }
         }
         guard let stored else { throw .conflict("The files of recording “\(id)” are not on this server any more.") }
         control.deliveries.add(stored)
@@ -347,9 +343,7 @@ package final class RecordingService: Sendable {
     /// Removes a complete recording with all its files, its timeline and its entry, whether it was delivered or not.
     package func remove(_ id: String) async throws(ConferenceError) {
         while true {
-            let step: RetentionControl.Step
-            do throws(DiskLane.Refusal) { step = try await control.remove(id) } catch { throw Self.diskFails }
-            switch step {
+            switch try await onDisk({ [control] in control.remove(id) }) {
             case .done: return
             case .again: continue
             case .unknown: throw .recordingNotFound(id)
@@ -373,15 +367,10 @@ package final class RecordingService: Sendable {
             throw .conflict(
                 "Recording “\(id)” is being written: stop it first, or try again when its file is complete.")
         }
-        let stored: Result<RecordingEntry?, RecordingError>
-        do throws(DiskLane.Refusal) {
-            stored = try await control.lane.run {
-                Result { () throws(RecordingError) in
-                    try catalogue.setTitle(title.flatMap { $0.isEmpty ? nil : $0 }, of: id)
-                }
+        let stored = try await onDisk {
+            Result { () throws(RecordingError) in
+                try catalogue.setTitle(title.flatMap { $0.isEmpty ? nil : $0 }, of: id)
             }
-        } catch {
-            throw Self.diskFails
         }
         do throws(RecordingError) {
             guard let entry = try stored.get() else { throw .unknown(id: id) }
@@ -399,11 +388,13 @@ package final class RecordingService: Sendable {
         if entry.audioOnly == true || control.busy.contains(id) { throw .recordingNotFound(id) }
         let made: Result<String, RecordingError>
         do throws(DiskLane.Refusal) {
-            made = try await thumbnails.make(of: entry, in: catalogue)
+            made = try await thumbnails.run {
+                Result { () throws(RecordingError) in try RecordingThumbnail.make(of: entry, in: catalogue) }
+            }
         } catch .full {
             throw .atCapacity("Too many thumbnails are being made: try again later.", retryAfter: .seconds(2))
         } catch {
-            throw Self.diskFails
+            throw .noAnswer(ofDisk: "recordings")
         }
         do throws(RecordingError) {
             return try made.get()
@@ -413,8 +404,13 @@ package final class RecordingService: Sendable {
         }
     }
 
-    private static var diskFails: ConferenceError {
-        .atCapacity("The disk of the recordings does not answer: try again later.", retryAfter: .seconds(30))
+    /// Runs a job on the disk's lane, for a request.
+    private func onDisk<Value: Sendable>(
+        _ job: @escaping @Sendable () -> Value, late: (@Sendable (Value) -> Void)? = nil
+    ) async throws(ConferenceError) -> Value {
+        do throws(DiskLane.Refusal) { return try await control.lane.run(job, late: late) } catch {
+            throw .noAnswer(ofDisk: "recordings")
+        }
     }
 
     // MARK: - Lists
