@@ -1,5 +1,6 @@
 import Basics
 package import Cluster
+import Threads
 
 /// Whether this node is being emptied, and who empties it.
 package final class NodeDrain: Sendable {
@@ -33,14 +34,9 @@ package final class NodeDrain: Sendable {
     package func finish(_ drain: ClusterSettings.Drain) async {
         begin(drain)
         guard let task = task.withLock({ $0 }) else { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await task.value }
-            group.addTask { try? await Task.sleep(for: drain.within) }
-            await group.next()
-            group.cancelAll()
-            // A drain of the API may have longer than this: what is left ends with the process.
-            task.cancel()
-        }
+        await atMost(drain.within) { await task.value }
+        // A drain of the API may have longer than this: what is left ends with the process.
+        task.cancel()
     }
 
     /// Takes a drain back: rooms may come again. Those that have gone stay where they are.

@@ -9,6 +9,7 @@ import Hummingbird
 package import HummingbirdCore
 import NIOCore
 import NIOHTTP1
+import Threads
 package import WebServer
 
 /// Answers a route of the public listener where its placement says that other nodes take part.
@@ -168,22 +169,14 @@ struct NodeRequests: Sendable {
         var request = front.request(
             to: node, uri, method: method, for: asked, passes: { $0 == .authorization || $0 == .contentType })
         if !body.isEmpty { request.body = .bytes(body) }
-        let answer = await withTaskGroup(of: Answer?.self) { [request, front] group in
-            group.addTask {
-                guard case .answer(let answer) = await front.peers.send(request, to: node, within: limit),
-                    let bytes = try? await answer.body.collect(upTo: Self.answerBytes)
-                else { return nil }
-                let status = HTTPResponse.Status(code: Int(answer.status.code))
-                return Answer(status: status, body: Array(bytes.readableBytesView))
-            }
-            // An answer may begin in time and never end.
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
+        let answer = await atMost(limit) { [request, front] () -> Answer? in
+            guard case .answer(let answer) = await front.peers.send(request, to: node, within: limit),
+                // It may begin in time and never end.
+                let bytes = try? await answer.body.collect(upTo: Self.answerBytes)
+            else { return nil }
+            let status = HTTPResponse.Status(code: Int(answer.status.code))
+            return Answer(status: status, body: Array(bytes.readableBytesView))
+        }.flatMap { $0 }
         front.metrics.count(.list, answer == nil ? .unanswered : .done)
         return answer
     }

@@ -8,6 +8,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOWebSocket
+import Threads
 import WebServer
 
 /// The open pipes of this node to others.
@@ -65,7 +66,7 @@ final class SocketPipe: Sendable {
         var channel: (any Channel)?
         var isOpen = false
         var isLeft = false
-        var lastHeard = ContinuousClock.now
+        var lastHeard = MonotonicClock.now()
     }
 
     let node: NodeRecord
@@ -258,7 +259,7 @@ final class SocketPipe: Sendable {
         _ opening: AsyncStream<Opening>.Continuation, _ end: Guarded<(code: UInt16?, reason: String)>,
         _ receive: @Sendable (Event) async -> Void
     ) async throws -> Bool {
-        state.withLock { $0.lastHeard = .now }
+        state.withLock { $0.lastHeard = MonotonicClock.now() }
         let isLeft = state.withLock { $0.isLeft }
         switch PipeFrame(frame) {
         case .text(let data): if !isLeft { await receive(.text(data)) }
@@ -292,8 +293,8 @@ final class SocketPipe: Sendable {
     private func watchSilence(_ channel: any Channel) async {
         while !Task.isCancelled, channel.isActive {
             let end = state.withLock { $0.lastHeard } + Self.silenceLimit
-            if ContinuousClock.now >= end { return channel.close(promise: nil) }
-            do { try await Task.sleep(until: end, clock: .continuous) } catch { return }
+            if MonotonicClock.now() >= end { return channel.close(promise: nil) }
+            do { try await Task.sleep(for: end - MonotonicClock.now()) } catch { return }
         }
     }
 

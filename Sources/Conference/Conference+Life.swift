@@ -22,22 +22,14 @@ extension Conference {
         guard registry.drain() else { return }
         recordings.control.stopRepairs()
         let running = registry.rooms.flatMap { $0.read(\.outputs.running) ?? [] }
-        // The first of both counts: a disk that hangs must not keep the server from ending.
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let once = Once(continuation)
-            Task {
-                await withTaskGroup(of: Void.self) { stops in
-                    stops.addTask { [self] in await recordings.control.deliveries.drain() }
-                    stops.addTask { [self] in await streams.endAll() }
-                    for recording in running {
-                        stops.addTask { [self] in _ = try? await recordings.stop(recording.id) }
-                    }
+        // A disk that hangs must not keep the server from ending.
+        await atMost(limit) { [self] in
+            await withTaskGroup(of: Void.self) { stops in
+                stops.addTask { [self] in await recordings.control.deliveries.drain() }
+                stops.addTask { [self] in await streams.endAll() }
+                for recording in running {
+                    stops.addTask { [self] in _ = try? await recordings.stop(recording.id) }
                 }
-                once.resume(())
-            }
-            Task {
-                try? await Task.sleep(for: limit)
-                once.resume(())
             }
         }
         for room in registry.rooms {
@@ -57,7 +49,7 @@ extension Conference {
 
     /// Runs every `ControlThread.period`, on the control thread.
     func runHousekeeping(at now: Instant) {
-        seats.expire(at: now)
+        expiry.expire(at: now)
         if statistics.startIfDue(.waiting, every: .seconds(1), at: now) { waiting.expire(at: now) }
         if statistics.startReleaseIfDue(at: now) { SystemMemory.release() }
         if statistics.startIfDue(.snapshots, every: .seconds(1), at: now) { rooms.snapshots.forgetOld(at: now) }
@@ -88,7 +80,7 @@ extension Conference {
     func end(_ displaced: Capacity.Displaced) {
         switch displaced {
         case .wait(let id, let room): waiting.displace(id, room)
-        case .seat, .halfOpen, .room: seats.displace(displaced)
+        case .seat, .halfOpen, .room: expiry.displace(displaced)
         }
     }
 }

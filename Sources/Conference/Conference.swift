@@ -31,6 +31,7 @@ package final class Conference: Sendable {
     let roomService: RoomService
     let hls: HLSControl
     let seats: SeatService
+    let expiry: SeatExpiry
     let peers: PeerService
     let chat: ChatService
     let moderation: ModerationService
@@ -77,6 +78,7 @@ package final class Conference: Sendable {
             file: configuration.roomsFile.map { RoomsFile($0, logger: logger, limit: diskTimeout) })
         rooms = RoomDirectory(roomService, snapshots: Snapshots(pool: media.pool, meter: media.meters.snapshot))
         seats = SeatService(configuration, rooms: roomService, media: media, statistics: statistics, log: log)
+        expiry = SeatExpiry(configuration, rooms: roomService, seats: seats, media: media, log: log)
         peers = try PeerService(configuration, registry: roomService.registry, loops: media.peers)
         waiting = WaitingService(rooms: roomService)
         people = PeopleService(rooms: roomService, seats: seats, peers: peers, waits: waiting)

@@ -63,24 +63,15 @@ public final class DiskLane: Sendable {
     public func run<Value: Sendable>(
         _ job: @escaping @Sendable () -> Value, late: (@Sendable (Value) -> Void)? = nil
     ) async throws(Refusal) -> Value {
-        let result: Result<Value, Refusal> = await withCheckedContinuation { continuation in
-            let once = Once(continuation)
-            let timer = Task { [limit] in
-                do { try await Task.sleep(for: limit) } catch { return }
-                once.resume(.failure(.late))
-            }
-            let isQueued = submit {
-                guard once.isPending else { return }
-                let value = job()
-                timer.cancel()
-                if !once.resume(.success(value)) { late?(value) }
-            }
-            if !isQueued {
-                timer.cancel()
-                once.resume(.failure(.full))
-            }
+        let promise = Promise<Value>()
+        let isQueued = submit {
+            guard promise.isPending else { return }
+            let value = job()
+            if !promise.fulfil(value) { late?(value) }
         }
-        return try result.get()
+        guard isQueued else { throw .full }
+        guard let value = await promise.value(within: limit) else { throw .late }
+        return value
     }
 
     /// Runs a job even where the lane is full, and returns its value, however long that takes: for jobs whose number

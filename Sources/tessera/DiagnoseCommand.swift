@@ -136,7 +136,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
             ("health.json", "/readyz"), ("rooms.json", "/api/rooms"), ("cluster.json", "/api/cluster"),
             ("webhooks.json", "/api/webhooks"), ("metrics.txt", "/metrics"),
         ]
-        let end = ContinuousClock.now + Self.wholeTime
+        let end = MonotonicClock.now() + Self.wholeTime
         var contents: [Content] = []
         if let room {
             let path = "/api/rooms/" + room.percentEncoded()
@@ -147,7 +147,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
             }
         }
         for (file, path) in wanted {
-            guard ContinuousClock.now < end else {
+            guard MonotonicClock.now() < end else {
                 contents.append((file, Array("there was no time left for this\n".utf8)))
                 continue
             }
@@ -173,33 +173,25 @@ struct DiagnoseCommand: AsyncParsableCommand {
 
     /// One deadline for the head and the body: a server may begin in time, and never end.
     private static func ask(
-        _ client: HTTPClient, _ url: String, token: String, until end: ContinuousClock.Instant
+        _ client: HTTPClient, _ url: String, token: String, until end: Instant
     ) async -> Answer {
         var request = HTTPClientRequest(url: url)
         if !token.isEmpty { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-        let limit = min(ContinuousClock.now + answerTime, end)
-        return await withTaskGroup(of: Answer.self) { group in
-            group.addTask { [request] in
-                do {
-                    let response = try await client.execute(request, timeout: .seconds(5))
-                    let body = try await response.body.collect(upTo: answerBytes)
-                    let bytes = Array(body.readableBytesView)
-                    return response.status.code < 400 || response.status.code == 503
-                        ? .body(bytes)
-                        : .failure("\(response.status.code): \(String(decoding: bytes.prefix(1000), as: UTF8.self))")
-                } catch is NIOTooManyBytesError {
-                    return .failure("the answer has more than \(answerBytes) bytes")
-                } catch {
-                    return .failure("no answer; name a running server with --url (\(type(of: error)))")
-                }
+        let answer = await atMost(min(answerTime, end - MonotonicClock.now())) { [request] () -> Answer in
+            do {
+                let response = try await client.execute(request, timeout: .seconds(5))
+                let body = try await response.body.collect(upTo: answerBytes)
+                let bytes = Array(body.readableBytesView)
+                return response.status.code < 400 || response.status.code == 503
+                    ? .body(bytes)
+                    : .failure("\(response.status.code): \(String(decoding: bytes.prefix(1000), as: UTF8.self))")
+            } catch is NIOTooManyBytesError {
+                return .failure("the answer has more than \(answerBytes) bytes")
+            } catch {
+                return .failure("no answer; name a running server with --url (\(type(of: error)))")
             }
-            group.addTask {
-                try? await Task.sleep(until: limit, clock: .continuous)
-                return .failure("no whole answer within \(answerTime.inSeconds) s")
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure("no answer")
         }
+        return answer ?? .failure("no whole answer within \(answerTime.inSeconds) s")
     }
 
     private func anonymous(_ answer: Answer, isJSON: Bool) -> [UInt8] {

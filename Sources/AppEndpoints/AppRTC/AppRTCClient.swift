@@ -28,7 +28,7 @@ final class AppRTCClient: Sendable {
     private static let mostHeld = 64
 
     private let state = Guarded(State())
-    private let joining = Guarded<Task<Void, Never>?>(nil)
+    let joining = JoinTask()
     /// Called once, when the session is over.
     private let onEnd: @Sendable (AppRTCClient) -> Void
 
@@ -44,12 +44,6 @@ final class AppRTCClient: Sendable {
 
     /// The client's seat; nil before the join is complete and after the session's end.
     var seat: (any ConferenceSeat)? { state.withLock { $0.session.isOver ? nil : $0.seat } }
-
-    /// Keeps the task of the join, which ends with the client.
-    func join(_ task: Task<Void, Never>) {
-        joining.withLock { $0 = task }
-        if state.withLock({ $0.session.isOver }) { task.cancel() }
-    }
 
     /// The client waits to be let in.
     func waits() {
@@ -124,7 +118,7 @@ final class AppRTCClient: Sendable {
             switch action {
             case .leave(let reason): state.withLock { $0.seat }?.leave(reason)
             case .end:
-                joining.withLock { $0 }?.cancel()
+                joining.cancel()
                 onEnd(self)
             case .send, .close: break
             }

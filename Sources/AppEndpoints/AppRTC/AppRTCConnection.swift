@@ -3,6 +3,7 @@ import WebServer
 
 /// One WebSocket of an AppRTC client, from its start on: the client that it registered, and its limits.
 final class AppRTCConnection: Sendable {
+    let number: UInt64
     let connection: WebSocketConnection
 
     private struct State {
@@ -22,7 +23,8 @@ final class AppRTCConnection: Sendable {
 
     private let state: Guarded<State>
 
-    init(_ connection: WebSocketConnection, at now: Instant) {
+    init(number: UInt64, _ connection: WebSocketConnection, at now: Instant) {
+        self.number = number
         self.connection = connection
         state = Guarded(
             State(

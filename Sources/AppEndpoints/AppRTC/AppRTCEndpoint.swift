@@ -26,7 +26,7 @@ package final class AppRTCEndpoint: AppEndpoint {
 
     private let clients = AppRTCClients(at: MonotonicClock.now())
     private let seatWaits = AppRTCSeatWaits()
-    private let connections = Guarded<(next: UInt64, open: [UInt64: AppRTCConnection])>((0, [:]))
+    private let connections = OpenClients<AppRTCConnection>()
 
     package init(_ services: AppServices) {
         joins = services.joins
@@ -57,7 +57,7 @@ package final class AppRTCEndpoint: AppEndpoint {
                 Double(clients.count)),
             MetricSample(
                 "tessera_apprtc_connections", "WebSockets of AppRTC clients.", .gauge,
-                Double(connections.withLock { $0.open.count })),
+                Double(connections.count)),
             MetricSample(
                 "tessera_apprtc_unknown_ids_total", "Requests with an id that no AppRTC client has.", .counter,
                 Double(clients.unknownCount)),
@@ -71,7 +71,7 @@ package final class AppRTCEndpoint: AppEndpoint {
     /// Closes the WebSockets of clients that have no seat. The seats end with their rooms.
     package func drain() {
         seatWaits.drain()
-        for served in connections.withLock({ Array($0.open.values) }) where served.client == nil { served.drain() }
+        for served in connections.all where served.client == nil { served.drain() }
     }
 
     // MARK: The room server
@@ -128,27 +128,26 @@ package final class AppRTCEndpoint: AppEndpoint {
     /// answer to the client's offer with it.
     private func join(_ request: JoinRequest, token: String?, _ client: AppRTCClient) async throws(Refusal) {
         let (outcomes, outcome) = AsyncStream<Refusal?>.makeStream()
-        client.join(
-            Task { [joins, weak self] in
-                do throws(Refusal) {
-                    let seat = try await joins.joinWhenLetIn(request, as: .appRTC, token: token) {
-                        client.waits()
-                        outcome.yield(nil)
-                    } events: { [weak client] shared in
-                        client?.step { $0.handleEvent(shared.event, at: MonotonicClock.now()) }
-                    }
-                    guard let held = client.take(seat) else {
-                        seat.withdraw()
-                        throw Refusal(.conflict, "the call has ended")
-                    }
-                    self?.seatWaits.seated(seat.id, at: client.address)
+        client.joining.begin { [joins, weak self] in
+            do throws(Refusal) {
+                let seat = try await joins.joinWhenLetIn(request, as: .appRTC, token: token) {
+                    client.waits()
                     outcome.yield(nil)
-                    for message in held { try? await self?.perform(message, seat, client) }
-                } catch {
-                    outcome.yield(error)
-                    client.step { $0.refused() }
+                } events: { [weak client] shared in
+                    client?.step { $0.handleEvent(shared.event, at: MonotonicClock.now()) }
                 }
-            })
+                guard let held = client.take(seat) else {
+                    seat.withdraw()
+                    throw Refusal(.conflict, "the call has ended")
+                }
+                self?.seatWaits.seated(seat.id, at: client.address)
+                outcome.yield(nil)
+                for message in held { try? await self?.perform(message, seat, client) }
+            } catch {
+                outcome.yield(error)
+                client.step { $0.refused() }
+            }
+        }
         if let refusal = await outcomes.first(where: { _ in true }) ?? nil { throw refusal }
     }
 
@@ -246,15 +245,9 @@ package final class AppRTCEndpoint: AppEndpoint {
 
     /// Serves one WebSocket until it ends.
     package func serve(_ connection: WebSocketConnection) async {
-        let (id, served) = connections.withLock { connections in
-            let id = connections.next
-            connections.next += 1
-            let served = AppRTCConnection(connection, at: MonotonicClock.now())
-            connections.open[id] = served
-            return (id, served)
-        }
+        let served = connections.add { AppRTCConnection(number: $0, connection, at: MonotonicClock.now()) }
         await connection.run { [self] message in await receive(message, served) }
-        _ = connections.withLock { $0.open.removeValue(forKey: id) }
+        connections.remove(served.number)
         served.client?.step { $0.socketClosed(at: MonotonicClock.now()) }
     }
 

@@ -19,7 +19,7 @@ final class RawTCPConnection: Sendable {
     private let wakeUp: AsyncStream<Void>.Continuation
     private let timer = Guarded<Scheduled<Void>?>(nil)
     private let heldSeat = Guarded<(any ConferenceSeat)?>(nil)
-    private let joining = Guarded<Task<Void, Never>?>(nil)
+    let joining = JoinTask()
     /// nil: that of the channel.
     private let segment: Int?
 
@@ -44,15 +44,6 @@ final class RawTCPConnection: Sendable {
     func take(_ seat: any ConferenceSeat) {
         heldSeat.withLock { $0 = seat }
         entered()
-    }
-
-    func beginJoin(_ join: @escaping @Sendable () async -> Void) { joining.withLock { $0 = Task { await join() } } }
-
-    /// Ends a join that is not complete. Returns once nothing of it runs any more.
-    func endJoin() async {
-        let task = joining.withLock { $0 }
-        task?.cancel()
-        await task?.value
     }
 
     func silence(at now: Instant) -> Duration { session.withLock { $0.silence(at: now) } }

@@ -11,8 +11,6 @@ package import WebServer
 /// The endpoint of the raw TCP clients: connects each session with its connection and the conference.
 package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
     private struct State {
-        var next: UInt64 = 0
-        var connections: [UInt64: RawTCPConnection] = [:]
         var seats = RawTCPSeats()
         var faults: [RawTCPFault: Int] = [:]
     }
@@ -24,6 +22,7 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
     private let listen: Endpoint?
     /// A stranger may send invalid bytes again and again.
     private let faultLines = LogAllowance(perSecond: 1, atOnce: 10, at: MonotonicClock.now())
+    private let clients = OpenClients<RawTCPConnection>()
     private let state = Guarded(State())
 
     package init(_ services: AppServices) {
@@ -60,22 +59,19 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
         _ channel: ByteClient.Channel, from address: IPAddress?, segment: Int? = nil,
         entered: @escaping @Sendable () -> Void
     ) async {
-        let client = state.withLock { state in
-            let client = RawTCPConnection(
-                id: state.next, address: address, channel: channel,
+        let client = clients.add { number in
+            RawTCPConnection(
+                id: number, address: address, channel: channel,
                 session: RawTCPSession(sdpLimit: limits.sdpBytes, at: MonotonicClock.now()), segment: segment,
                 entered: entered)
-            state.next += 1
-            state.connections[client.id] = client
-            return client
         }
         let fault = await client.run(maxJSON: min(limits.messageBytes, RawTCPFrame.maxJSON)) { [self] actions in
             await perform(actions, client)
         }
         if let fault { count(fault, client) }
-        await client.endJoin()
+        await client.joining.end()
         await perform(client.step { session, _ in session.disconnected() }, client)
-        state.withLock { _ = $0.connections.removeValue(forKey: client.id) }
+        clients.remove(client.id)
     }
 
     private func count(_ fault: RawTCPFault, _ client: RawTCPConnection) {
@@ -89,14 +85,14 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
 
     /// Ends the connections of all clients without a seat; the others end with their rooms.
     package func drain() {
-        for client in state.withLock({ Array($0.connections.values) }) where client.seat == nil {
+        for client in clients.all where client.seat == nil {
             _ = client.step { $0.left(.draining, at: $1) }
         }
     }
 
     package var samples: [MetricSample] {
-        let (connections, faults) = state.withLock { ($0.connections.count, $0.faults) }
-        return [MetricSample("tessera_raw_tcp_connections", "Open raw TCP connections.", .gauge, Double(connections))]
+        let faults = state.withLock { $0.faults }
+        return [MetricSample("tessera_raw_tcp_connections", "Open raw TCP connections.", .gauge, Double(clients.count))]
             + RawTCPFault.allCases.map { fault in
                 MetricSample(
                     "tessera_raw_tcp_faults_total", "Raw TCP connections that ended for bytes out of protocol.",
@@ -110,7 +106,7 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
         for action in actions {
             switch action {
             // Heartbeats are answered meanwhile: a moderator may take minutes to let the client in.
-            case .join(let login): client.beginJoin { [weak self] in await self?.join(login, client) }
+            case .join(let login): client.joining.begin { [weak self] in await self?.join(login, client) }
             case .makeOffer(let restartsICE): await makeOffer(restartsICE: restartsICE, client)
             case .accept(let sdp): await accept(sdp, client)
             case .candidate(let line): client.seat?.addCandidate(line)
@@ -123,14 +119,9 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
 
     private func join(_ login: RawTCPMessage.Login, _ client: RawTCPConnection) async {
         do {
-            let claim = state.withLock { state in
-                let connections = state.connections
-                let now = MonotonicClock.now()
-                return state.seats.claim(
-                    login.source, by: client.id,
-                    silence: { id in
-                        connections[id]?.silence(at: now) ?? RawTCPSeats.stale
-                    })
+            let now = MonotonicClock.now()
+            let claim = state.withLock {
+                $0.seats.claim(login.source, by: client.id) { clients[$0]?.silence(at: now) ?? RawTCPSeats.stale }
             }
             switch claim {
             case .again(let seat, let old): try await resume(seat, as: login.source, old: old, client, login)
@@ -156,7 +147,7 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
             _ = state.withLock { $0.seats.end(peer) }
             return try await enter(login, client)
         }
-        if let old = state.withLock({ state in old.flatMap { state.connections[$0] } }) {
+        if let old = old.flatMap({ clients[$0] }) {
             _ = old.step { $0.left(.replaced, at: $1) }
         }
         client.take(seat)
@@ -200,9 +191,7 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
 
     /// The seat has ended: its client gets a last frame, and the connection ends.
     private func ended(_ peer: Int, _ reason: LeaveReason) {
-        let client = state.withLock { state in
-            state.seats.end(peer).flatMap { state.connections[$0] }
-        }
+        let client = state.withLock { $0.seats.end(peer) }.flatMap { clients[$0] }
         _ = client?.step { $0.left(reason, at: $1) }
     }
 

@@ -8,17 +8,12 @@ package import WebServer
 
 /// The endpoint of the WebRTC demo's clients: connects each session with its WebSocket and the conference.
 package final class WebRTCDemoEndpoint: AppEndpoint {
-    private struct State {
-        var next: UInt64 = 0
-        var clients: [UInt64: WebRTCDemoConnection] = [:]
-        var seats = WebRTCDemoSeats<any ConferenceSeat>()
-    }
-
     private let joins: JoinService
     private let statistics: JoinCounts
     private let defaultRoom: String
     private let limits: TesseraConfiguration.Limits
-    private let state = Guarded(State())
+    private let clients = OpenClients<WebRTCDemoConnection>()
+    private let seats = Guarded(WebRTCDemoSeats<any ConferenceSeat>())
 
     /// How long an offer waits for the end of the connection that holds its client's seat: a socket whose network is
     /// gone ends within `WebSocketConnection.silenceLimit`, and so would this one.
@@ -52,19 +47,18 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
     }
 
     package var samples: [MetricSample] {
-        let (connections, seats) = state.withLock { ($0.clients.count, $0.seats.count) }
-        return [
+        [
             MetricSample(
                 "tessera_webrtc_demo_connections", "Open connections of WebRTC demo clients.", .gauge,
-                Double(connections)),
+                Double(clients.count)),
             MetricSample(
                 "tessera_webrtc_demo_seats", "Seats of WebRTC demo clients, with and without a connection.", .gauge,
-                Double(seats)),
+                Double(seats.withLock { $0.count })),
         ]
     }
 
     package func drain() {
-        for client in state.withLock({ Array($0.clients.values) }) { _ = client.step { $0.drained() } }
+        for client in clients.all { _ = client.step { $0.drained() } }
     }
 
     // MARK: One client
@@ -73,13 +67,10 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
         statistics.connectionOpened()
         defer { statistics.connectionClosed() }
         let target = WebRTCDemoTarget(uri: connection.handshake.uri, defaultRoom: defaultRoom)
-        let client = state.withLock { state in
-            let client = WebRTCDemoConnection(
-                id: state.next, connection: connection, target: target,
+        let client = clients.add { number in
+            WebRTCDemoConnection(
+                id: number, connection: connection, target: target,
                 session: WebRTCDemoSession(sdpLimit: limits.sdpBytes))
-            state.next += 1
-            state.clients[client.id] = client
-            return client
         }
         let pace = Guarded(MessageRateLimiter(at: MonotonicClock.now()))
         await connection.run { [self] message in
@@ -88,11 +79,9 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
             let pause = pace.withLock { $0.pause(after: message.count, at: MonotonicClock.now()) }
             if pause > .zero { try? await Task.sleep(for: pause) }
         }
-        await client.endJoin()
-        state.withLock { state in
-            state.seats.release(client.id)
-            state.clients[client.id] = nil
-        }
+        await client.joining.end()
+        seats.withLock { $0.release(client.id) }
+        clients.remove(client.id)
     }
 
     private func perform(_ actions: [WebRTCDemoSession.Action], _ client: WebRTCDemoConnection) async {
@@ -101,7 +90,7 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
             // `WebRTCDemoConnection.step` has done these already, in one order with the conference's events.
             case .send, .close: break
             // The socket is read on meanwhile: a client that waits to be let in may go away.
-            case .join(let offer): client.beginJoin { [weak self] in await self?.join(offer, client) }
+            case .join(let offer): client.joining.begin { [weak self] in await self?.join(offer, client) }
             case .offer(let sdp): await answer(sdp, client)
             case .candidate(let line): seat(of: client)?.addCandidate(line)
             }
@@ -109,7 +98,7 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
     }
 
     private func seat(of client: WebRTCDemoConnection) -> (any ConferenceSeat)? {
-        state.withLock { $0.seats.seat(of: client.id) }
+        seats.withLock { $0.seat(of: client.id) }
     }
 
     private func join(_ offer: String, _ client: WebRTCDemoConnection) async {
@@ -125,7 +114,7 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
                 await perform(client.step { $0.answered(answer.text) }, client)
             } catch {
                 _ = client.step { $0.refused(Refusal(any: error)) }
-                if isNew { seat.withdraw() } else { state.withLock { $0.seats.release(client.id) } }
+                if isNew { seat.withdraw() } else { seats.withLock { $0.release(client.id) } }
             }
         } catch {
             _ = client.step { $0.refused(error) }
@@ -136,16 +125,14 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
     private func takeSeat(
         _ fingerprints: DTLSFingerprints, _ client: WebRTCDemoConnection
     ) async throws(Refusal) -> (any ConferenceSeat, isNew: Bool) {
-        let end = ContinuousClock.now + Self.holdLimit
+        let end = MonotonicClock.now() + Self.holdLimit
         while true {
-            let claim = state.withLock {
-                $0.seats.claim(client.target.room, fingerprints, by: client.id)
-            }
+            let claim = seats.withLock { $0.claim(client.target.room, fingerprints, by: client.id) }
             switch claim {
             case .again(let seat): return (seat, false)
             case .new: return (try await enter(fingerprints, client), true)
             case .held:
-                guard ContinuousClock.now < end, !Task.isCancelled else {
+                guard MonotonicClock.now() < end, !Task.isCancelled else {
                     throw Refusal(.overloaded, "another connection holds this client's seat")
                 }
                 try? await Task.sleep(for: Self.holdStep)
@@ -172,7 +159,7 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
         } events: { [weak self] event in
             if case .left(let reason) = event.event, let number = key.end(reason) { self?.ended(number, reason) }
         }
-        let number = state.withLock { $0.seats.add(seat, target.room, fingerprints, holder: client.id) }
+        let number = seats.withLock { $0.add(seat, target.room, fingerprints, holder: client.id) }
         if let reason = key.know(number) { ended(number, reason) }
         return seat
     }
@@ -185,16 +172,14 @@ package final class WebRTCDemoEndpoint: AppEndpoint {
 
     /// The seat has ended. Called on a thread of the conference.
     private func ended(_ number: UInt64, _ reason: LeaveReason) {
-        let client = state.withLock { state in
-            state.seats.end(number).flatMap { state.clients[$0] }
-        }
+        let client = seats.withLock { $0.end(number) }.flatMap { clients[$0] }
         _ = client?.step { $0.left(reason) }
     }
 
     /// Answers a later offer. A refusal leaves the call as it is: the app has no message for it.
     private func answer(_ offer: String, _ client: WebRTCDemoConnection) async {
         guard let seat = seat(of: client), let answer = try? await seat.offer(offer) else { return }
-        state.withLock { $0.seats.renew(DTLSFingerprints(of: offer), of: client.id) }
+        seats.withLock { $0.renew(DTLSFingerprints(of: offer), of: client.id) }
         await perform(client.step { $0.answered(answer.text) }, client)
     }
 }
@@ -206,22 +191,13 @@ final class WebRTCDemoConnection: Sendable {
     let connection: WebSocketConnection
     let target: WebRTCDemoTarget
     private let session: Guarded<WebRTCDemoSession>
-    private let joining = Guarded<Task<Void, Never>?>(nil)
+    let joining = JoinTask()
 
     init(id: UInt64, connection: WebSocketConnection, target: WebRTCDemoTarget, session: WebRTCDemoSession) {
         self.id = id
         self.connection = connection
         self.target = target
         self.session = Guarded(session)
-    }
-
-    func beginJoin(_ join: @escaping @Sendable () async -> Void) { joining.withLock { $0 = Task { await join() } } }
-
-    /// Ends a join that is not complete. Returns once nothing of it runs any more.
-    func endJoin() async {
-        let task = joining.withLock { $0 }
-        task?.cancel()
-        await task?.value
     }
 
     /// Runs a step of the session and sends its frames. Returns all actions; the caller performs the others.

@@ -49,7 +49,7 @@ struct Membership: Sendable {
     private struct Lease: Sendable {
         var id: Int64
         /// The time of sending of the last answered renewal, and the time to live.
-        var deadline: Instant
+        var deadline: BootInstant
         /// At which the node's record was written.
         var revision: Int64
     }
@@ -68,9 +68,9 @@ struct Membership: Sendable {
     let configuration: Configuration
     private var phase = Phase.joining
     private var lease: Lease?
-    private var nextRegistration = Instant.distantPast
-    private var nextRenewal = Instant.distantPast
-    private var nextQuestion = Instant.distantFuture
+    private var nextRegistration = BootInstant.distantPast
+    private var nextRenewal = BootInstant.distantPast
+    private var nextQuestion = BootInstant.distantFuture
     private var isRegistering = false
     private var isRenewing = false
     private var isAsking = false
@@ -78,7 +78,7 @@ struct Membership: Sendable {
     /// Rounds of questions without any answer, in a row.
     private var silentRounds = 0
     /// Since when the node is sure without a break.
-    private var sureSince = Instant.distantFuture
+    private var sureSince = BootInstant.distantFuture
 
     init(id: String, incarnation: String, _ configuration: Configuration) {
         self.id = id
@@ -88,7 +88,7 @@ struct Membership: Sendable {
 
     // MARK: What is so
 
-    func standing(at now: Instant) -> ClusterView.MembershipState {
+    func standing(at now: BootInstant) -> ClusterView.MembershipState {
         switch phase {
         case .joining: .joining
         case .fenced: .fenced
@@ -101,14 +101,14 @@ struct Membership: Sendable {
     var leaseID: Int64? { phase == .registered ? lease?.id : nil }
 
     /// How long the node has been sure without a break.
-    func sureFor(at now: Instant) -> Duration { standing(at: now) == .sure ? max(.zero, now - sureSince) : .zero }
+    func sureFor(at now: BootInstant) -> Duration { standing(at: now) == .sure ? max(.zero, now - sureSince) : .zero }
 
-    func leaseMargin(at now: Instant) -> Duration { phase == .registered ? deadline - now : .zero }
+    func leaseMargin(at now: BootInstant) -> Duration { phase == .registered ? deadline - now : .zero }
 
-    private var deadline: Instant { lease?.deadline ?? .distantPast }
+    private var deadline: BootInstant { lease?.deadline ?? .distantPast }
 
     /// When `advance` is due next, at the latest.
-    var nextDeadline: Instant {
+    var nextDeadline: BootInstant {
         switch phase {
         case .joining, .fenced: isRegistering ? .distantFuture : nextRegistration
         case .lost: min(isRegistering ? .distantFuture : nextRegistration, isAsking ? .distantFuture : nextQuestion)
@@ -119,7 +119,7 @@ struct Membership: Sendable {
 
     // MARK: Time
 
-    mutating func advance(to now: Instant) -> [Action] {
+    mutating func advance(to now: BootInstant) -> [Action] {
         var actions: [Action] = []
         switch phase {
         case .joining, .fenced, .lost:
@@ -147,7 +147,7 @@ struct Membership: Sendable {
     /// - Parameters:
     ///   - sent: when the lease was asked for.
     ///   - revision: at which the node's record was written.
-    mutating func registered(lease id: Int64, ttl: Duration, sent: Instant, revision: Int64, at now: Instant)
+    mutating func registered(lease id: Int64, ttl: Duration, sent: BootInstant, revision: Int64, at now: BootInstant)
         -> [Action]
     {
         guard isRegistering else { return [] }
@@ -161,14 +161,14 @@ struct Membership: Sendable {
         return hasRooms ? [.relist, .claim] : [.relist]
     }
 
-    mutating func registrationFailed(at now: Instant) {
+    mutating func registrationFailed(at now: BootInstant) {
         guard isRegistering else { return }
         isRegistering = false
         nextRegistration = now + configuration.retry
     }
 
     /// Another living process has the id: it came later, or this one gave the id up while it was gone.
-    mutating func displaced(at now: Instant) -> [Action] {
+    mutating func displaced(at now: BootInstant) -> [Action] {
         isRegistering = false
         nextRegistration = now + configuration.displacedRetry
         let (wasDisplaced, hadRooms) = (isDisplaced, phase == .registered || phase == .lost)
@@ -179,7 +179,7 @@ struct Membership: Sendable {
 
     /// - Parameter isRecordThere: whether the node's own record was read beside it with this lease; nil: it was not read.
     mutating func renewed(
-        lease id: Int64, ttl: Duration, sent: Instant, isRecordThere: Bool?, at now: Instant
+        lease id: Int64, ttl: Duration, sent: BootInstant, isRecordThere: Bool?, at now: BootInstant
     ) -> [Action] {
         guard phase == .registered, var lease, lease.id == id else { return [] }
         isRenewing = false
@@ -202,13 +202,13 @@ struct Membership: Sendable {
         return wasUnsure ? [.relist] : []
     }
 
-    mutating func renewalFailed(lease id: Int64, at now: Instant) {
+    mutating func renewalFailed(lease id: Int64, at now: BootInstant) {
         guard lease?.id == id else { return }
         isRenewing = false
         nextRenewal = now + min(configuration.retry, configuration.renewal) / 2
     }
 
-    mutating func leaseGone(lease id: Int64, at now: Instant) {
+    mutating func leaseGone(lease id: Int64, at now: BootInstant) {
         guard phase == .registered, lease?.id == id else { return }
         isRenewing = false
         lose(at: now)
@@ -216,7 +216,7 @@ struct Membership: Sendable {
 
     /// The lease has ended although this node lives: it registers anew at once and claims its rooms. Peers are asked only
     /// if that takes longer than a second.
-    private mutating func lose(at now: Instant) {
+    private mutating func lose(at now: BootInstant) {
         phase = .lost
         lease = nil
         nextRegistration = now
@@ -226,7 +226,7 @@ struct Membership: Sendable {
     // MARK: The watch
 
     /// The watch, or a listing, shows this node's own record.
-    mutating func sawOwnKey(incarnation: String, revision: Int64, at now: Instant) -> [Action] {
+    mutating func sawOwnKey(incarnation: String, revision: Int64, at now: BootInstant) -> [Action] {
         guard incarnation != self.incarnation, phase == .registered, let lease, revision > lease.revision else {
             return []
         }
@@ -234,7 +234,7 @@ struct Membership: Sendable {
     }
 
     /// The watch, or a listing, shows that the node's record has gone.
-    mutating func sawOwnKeyGone(revision: Int64, at now: Instant) {
+    mutating func sawOwnKeyGone(revision: Int64, at now: BootInstant) {
         guard phase == .registered, let lease, revision > lease.revision else { return }
         lose(at: now)
     }
@@ -244,7 +244,7 @@ struct Membership: Sendable {
     /// - Parameters:
     ///   - asked: how many were asked.
     ///   - answers: of those that answered.
-    mutating func answers(_ answers: [AliveAnswer], asked: Int, at now: Instant) -> [Action] {
+    mutating func answers(_ answers: [AliveAnswer], asked: Int, at now: BootInstant) -> [Action] {
         isAsking = false
         guard phase == .lost || (phase == .registered && now >= deadline) else { return [] }
         if asked > 0 { silentRounds = answers.isEmpty ? silentRounds + 1 : 0 }

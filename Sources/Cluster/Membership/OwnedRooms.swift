@@ -20,7 +20,7 @@ struct OwnedRooms: Sendable {
     private var lost: Set<String> = []
     /// Rooms that have ended here and whose owner may still be in the store.
     private var ended: Set<String> = []
-    private var unusedSince: [String: Instant] = [:]
+    private var unusedSince: [String: BootInstant] = [:]
 
     mutating func move(_ room: String) { moved.insert(room) }
     mutating func lose(_ rooms: [String]) { lost.formUnion(rooms) }
@@ -37,7 +37,7 @@ struct OwnedRooms: Sendable {
     ///   - rooms: what is here.
     ///   - lease: this node's.
     mutating func reconcile(
-        _ rooms: [String], with copy: StoreCopy, incarnation: String, lease: Int64, at now: Instant
+        _ rooms: [String], with copy: StoreCopy, incarnation: String, lease: Int64, at now: BootInstant
     ) -> [Decision] {
         let here = Set(rooms)
         moved.formIntersection(here)
@@ -54,7 +54,7 @@ struct OwnedRooms: Sendable {
                 decisions.append(.claim(room, revision: owner.revision))
             }
         }
-        var unused: [String: Instant] = [:]
+        var unused: [String: BootInstant] = [:]
         for (room, owner) in copy.owners
         where owner.node == copy.id && owner.incarnation == incarnation && !here.contains(room) {
             let (since, hasEnded) = (unusedSince[room] ?? now, ended.contains(room))

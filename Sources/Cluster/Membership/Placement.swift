@@ -41,7 +41,7 @@ struct Placement: Sendable {
 
     /// - Parameter isSure: whether the node is sure of its lease, and its copy is up to date.
     mutating func next(
-        _ copy: inout StoreCopy, isSure: Bool, at now: Instant, _ random: inout some RandomNumberGenerator
+        _ copy: inout StoreCopy, isSure: Bool, at now: BootInstant, _ random: inout some RandomNumberGenerator
     ) -> Step {
         if let outcome { return outcome }
         if let given {
@@ -68,7 +68,7 @@ struct Placement: Sendable {
     }
 
     /// - Parameter answer: of the former owner; nil: it does not answer.
-    mutating func answered(_ answer: AliveAnswer?, _ copy: StoreCopy, at now: Instant) {
+    mutating func answered(_ answer: AliveAnswer?, _ copy: StoreCopy, at now: BootInstant) {
         hasAsked = true
         guard let former = copy.former(of: room, at: now), let answer,
             answer.incarnation == former.record.incarnation
@@ -87,7 +87,7 @@ struct Placement: Sendable {
 
     /// What the copy learns of a result.
     mutating func committed(
-        _ result: TransactionResult, _ transaction: Transaction, _ copy: inout StoreCopy, at now: Instant
+        _ result: TransactionResult, _ transaction: Transaction, _ copy: inout StoreCopy, at now: BootInstant
     ) -> [StoreCopy.Notice] {
         if let target { copy.settle(target.id) }
         if result.isDone, let target, case .put(let key, let value, let lease)? = transaction.operations.first {
@@ -123,7 +123,7 @@ struct Placement: Sendable {
     // MARK: The choice
 
     /// The lowest `NodeRecord.protocol` of a node that can go on with the room; 0 where nobody knows who had it.
-    private func needs(_ copy: StoreCopy, at now: Instant) -> Int {
+    private func needs(_ copy: StoreCopy, at now: BootInstant) -> Int {
         let source = copy.owners[room].flatMap { copy.nodes[$0.node]?.record } ?? copy.former(of: room, at: now)?.record
         return source.map { $0.needs ?? $0.protocol } ?? 0
     }

@@ -19,7 +19,7 @@ struct StoreCopy: Sendable {
         /// Its internal port refuses connections: no room is placed there until it writes again.
         fileprivate(set) var isSuspect = false
         /// When its last write came.
-        fileprivate var heardAt = Instant.distantPast
+        fileprivate var heardAt = BootInstant.distantPast
 
         init(record: NodeRecord, lease: Int64, revision: Int64) {
             (self.record, self.lease, self.revision) = (record, lease, revision)
@@ -38,7 +38,7 @@ struct StoreCopy: Sendable {
     struct PreviousOwner: Hashable, Sendable {
         var record: NodeRecord
         var epoch: Int64
-        var since: Instant
+        var since: BootInstant
     }
 
     /// What a change means beyond the copy.
@@ -68,7 +68,7 @@ struct StoreCopy: Sendable {
     private(set) var losses = 0
     private var former: [String: PreviousOwner] = [:]
     /// Records of nodes that are gone, by their ids.
-    private var departed: [String: (record: NodeRecord, since: Instant)] = [:]
+    private var departed: [String: (record: NodeRecord, since: BootInstant)] = [:]
     /// Keys that this node has deleted itself, so that an older report of the watch does not bring them back.
     private var deleted: [StoreKey: Int64] = [:]
 
@@ -85,7 +85,7 @@ struct StoreCopy: Sendable {
     }
 
     /// The last owner of a room that may be alive although its record has gone.
-    func former(of room: String, at now: Instant) -> PreviousOwner? {
+    func former(of room: String, at now: BootInstant) -> PreviousOwner? {
         guard let former = former[room], now - former.since <= Self.remembered,
             nodes[former.record.id]?.record.incarnation != former.record.incarnation
         else { return nil }
@@ -99,7 +99,7 @@ struct StoreCopy: Sendable {
     }
 
     /// How long a process has written nothing; nil: it is not registered.
-    func silence(of record: NodeRecord, at now: Instant) -> Duration? {
+    func silence(of record: NodeRecord, at now: BootInstant) -> Duration? {
         nodes[record.id].flatMap { $0.record.incarnation == record.incarnation ? now - $0.heardAt : nil }
     }
 
@@ -109,7 +109,7 @@ struct StoreCopy: Sendable {
 
     // MARK: Changes
 
-    mutating func apply(_ changes: StoreChanges, at now: Instant) -> [Notice] {
+    mutating func apply(_ changes: StoreChanges, at now: BootInstant) -> [Notice] {
         var notices: [Notice] = []
         for change in changes.changes {
             switch change {
@@ -123,14 +123,14 @@ struct StoreCopy: Sendable {
     }
 
     /// Takes what a transaction of this node wrote or read, before the watch tells.
-    mutating func learn(_ entry: StoreEntry, at now: Instant) -> [Notice] {
+    mutating func learn(_ entry: StoreEntry, at now: BootInstant) -> [Notice] {
         var notices: [Notice] = []
         put(entry, at: now, &notices)
         return notices
     }
 
     /// Takes that a key is not there at a revision.
-    mutating func forget(_ key: StoreKey, at revision: Int64, _ now: Instant) -> [Notice] {
+    mutating func forget(_ key: StoreKey, at revision: Int64, _ now: BootInstant) -> [Notice] {
         var notices: [Notice] = []
         delete(key, revision, at: now, &notices)
         deleted[key] = revision
@@ -141,7 +141,7 @@ struct StoreCopy: Sendable {
     /// since: then the listing is all that counts.
     ///
     /// - Parameter asked: `highest` when the listing was asked for.
-    mutating func replace(_ listing: StoreListing, asked: Int64 = 0, at now: Instant) -> [Notice] {
+    mutating func replace(_ listing: StoreListing, asked: Int64 = 0, at now: BootInstant) -> [Notice] {
         var notices: [Notice] = []
         let before = nodes
         let isOther = listing.revision < asked || listing.entries.contains { contradicts($0, at: listing.revision) }
@@ -189,7 +189,7 @@ struct StoreCopy: Sendable {
 
     /// Forgets the keys of a store that has lost its data, or has got those of an earlier time back. The nodes may live
     /// all the same, with their rooms: who takes one of these asks its former owner first.
-    private mutating func beginAnew(at now: Instant) {
+    private mutating func beginAnew(at now: BootInstant) {
         losses += 1
         for (room, owner) in owners {
             if let record = nodes[owner.node]?.record { remember(room, owner, record, at: now) }
@@ -199,7 +199,7 @@ struct StoreCopy: Sendable {
         (revision, highest) = (0, 0)
     }
 
-    private mutating func remember(_ room: String, _ owner: Owner, _ record: NodeRecord, at now: Instant) {
+    private mutating func remember(_ room: String, _ owner: Owner, _ record: NodeRecord, at now: BootInstant) {
         guard record.incarnation == owner.incarnation else { return }
         if former.count >= Self.mostFormer { former.removeAll() }
         former[room] = PreviousOwner(record: record, epoch: owner.revision, since: now)
@@ -218,7 +218,7 @@ struct StoreCopy: Sendable {
         }
     }
 
-    private mutating func put(_ entry: StoreEntry, at now: Instant, _ notices: inout [Notice]) {
+    private mutating func put(_ entry: StoreEntry, at now: BootInstant, _ notices: inout [Notice]) {
         highest = max(highest, entry.revision)
         if let gone = deleted[entry.key], entry.revision <= gone { return }
         switch (entry.key, entry.value) {
@@ -264,7 +264,7 @@ struct StoreCopy: Sendable {
         }
     }
 
-    private mutating func delete(_ key: StoreKey, _ revision: Int64, at now: Instant, _ notices: inout [Notice]) {
+    private mutating func delete(_ key: StoreKey, _ revision: Int64, at now: BootInstant, _ notices: inout [Notice]) {
         highest = max(highest, revision)
         switch key {
         case .node(let id):

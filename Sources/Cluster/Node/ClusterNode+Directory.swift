@@ -4,7 +4,7 @@ import Logging
 /// What the endpoints ask.
 extension ClusterNode {
     package func owner(of room: String) async throws(ClusterError) -> RoomOwner? {
-        let now = BootClock.now()
+        let now = BootInstant.now()
         let (found, isSure, isFollowing) = state.withLock { state in
             (
                 state.copy.owner(of: room), state.membership.standing(at: now) == .sure, state.isFollowing(at: now)
@@ -45,7 +45,7 @@ extension ClusterNode {
     }
 
     private func learn(_ entry: StoreEntry?, _ key: StoreKey, at revision: Int64) async throws {
-        let now = BootClock.now()
+        let now = BootInstant.now()
         let actions = state.withLock { state in
             let notices = entry.map { state.copy.learn($0, at: now) } ?? state.copy.forget(key, at: revision, now)
             return handle(notices, &state, at: now)
@@ -82,7 +82,7 @@ extension ClusterNode {
         var placement = begin
         var hasWritten = false
         while true {
-            let now = BootClock.now()
+            let now = BootInstant.now()
             let step = state.withLock { state in
                 let isSure = state.membership.standing(at: now) == .sure
                 return placement.next(&state.copy, isSure: isSure, at: now, &state.random)
@@ -90,13 +90,13 @@ extension ClusterNode {
             switch step {
             case .ask(let node):
                 let answer = await peers.alive(node, within: .milliseconds(300))
-                state.withLock { placement.answered(answer, $0.copy, at: BootClock.now()) }
+                state.withLock { placement.answered(answer, $0.copy, at: BootInstant.now()) }
             case .commit(let transaction):
                 do {
                     let result = try await store.commit(transaction)
                     hasWritten = result.isDone
                     let actions = state.withLock { state in
-                        let now = BootClock.now()
+                        let now = BootInstant.now()
                         let notices = placement.committed(result, transaction, &state.copy, at: now)
                         return handle(notices, &state, at: now)
                     }
@@ -162,7 +162,7 @@ extension ClusterNode {
             }
             return await group.reduce(into: [PeerReach]()) { if let reach = $1 { $0.append(reach) } }
         }
-        let age = state.withLock { $0.copy.silence(of: node, at: BootClock.now()) }
+        let age = state.withLock { $0.copy.silence(of: node, at: BootInstant.now()) }
         return DeathEvidence.suffices(witnesses: witnesses, silence: age)
     }
 

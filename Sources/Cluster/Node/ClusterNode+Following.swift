@@ -15,7 +15,7 @@ extension ClusterNode {
                 await perform(
                     state.withLock { state in
                         state.isWatching = true
-                        let now = BootClock.now()
+                        let now = BootInstant.now()
                         let notices = state.copy.replace(listing, asked: asked, at: now)
                         if state.copy.losses > losses { state.reported = (0, .distantPast) }
                         return handle(notices, &state, at: now)
@@ -63,7 +63,7 @@ extension ClusterNode {
     private func take(_ changes: StoreChanges) async {
         takeLayouts(changes)
         let (now, rooms) = (
-            BootClock.now(),
+            BootInstant.now(),
             changes.changes.contains { change in
                 switch change {
                 case .put(let entry): if case .owner = entry.key { true } else { false }
@@ -79,7 +79,7 @@ extension ClusterNode {
     /// Ends a watch that does not show this node's own reports.
     func checkWatch() {
         let watch = state.withLock { state -> Task<Void, any Error>? in
-            guard state.isWatching, !state.isFollowing(at: BootClock.now()) else { return nil }
+            guard state.isWatching, !state.isFollowing(at: BootInstant.now()) else { return nil }
             state.isWatching = false
             return state.watch
         }

@@ -9,7 +9,7 @@ extension ClusterNode {
         var last = ClusterView.MembershipState.joining
         await withDiscardingTaskGroup { group in
             while true {
-                let now = BootClock.now()
+                let now = BootInstant.now()
                 let (actions, standing, next, isStopped) = state.withLock { state in
                     let actions = state.isStopped ? [] : state.membership.advance(to: now)
                     return (
@@ -65,7 +65,7 @@ extension ClusterNode {
                     existing = nil
                 }
             }
-            let sent = BootClock.now()
+            let sent = BootInstant.now()
             let lease = try await store.grant(settings.ttl)
             let result = try await store.commit(.register(record, lease: lease.id, replacing: existing?.revision ?? 0))
             // An answer that was lost on its way leaves this node's own record there.
@@ -74,10 +74,10 @@ extension ClusterNode {
                 if case .node(let other)? = result.entry(key)?.value, other.incarnation != record.incarnation {
                     return await displaced()
                 }
-                return state.withLock { $0.membership.registrationFailed(at: BootClock.now()) }
+                return state.withLock { $0.membership.registrationFailed(at: BootInstant.now()) }
             }
             let revision = result.isDone ? result.revision : result.entry(key)?.revision ?? result.revision
-            let now = BootClock.now()
+            let now = BootInstant.now()
             let actions = state.withLock { state in
                 let entry = StoreEntry(key: key, value: .node(record), revision: revision, lease: lease.id)
                 let actions = state.membership.registered(
@@ -87,20 +87,20 @@ extension ClusterNode {
             await perform(actions)
         } catch {
             logger.debug("the node cannot register: \(error)")
-            state.withLock { $0.membership.registrationFailed(at: BootClock.now()) }
+            state.withLock { $0.membership.registrationFailed(at: BootInstant.now()) }
         }
     }
 
     private func displaced() async {
-        await perform(state.withLock { $0.membership.displaced(at: BootClock.now()) })
+        await perform(state.withLock { $0.membership.displaced(at: BootInstant.now()) })
     }
 
     private func renew(_ lease: Int64, verifying: Bool) async {
-        let sent = BootClock.now()
+        let sent = BootInstant.now()
         do {
             let limit = state.withLock { $0.membership.configuration.renewalLimit }
             guard let renewed = try await store.renew(lease, within: limit) else {
-                return state.withLock { $0.membership.leaseGone(lease: lease, at: BootClock.now()) }
+                return state.withLock { $0.membership.leaseGone(lease: lease, at: BootInstant.now()) }
             }
             let record = here
             var isThere: Bool?
@@ -110,11 +110,11 @@ extension ClusterNode {
             }
             let actions = state.withLock {
                 $0.membership.renewed(
-                    lease: lease, ttl: renewed.ttl, sent: sent, isRecordThere: isThere, at: BootClock.now())
+                    lease: lease, ttl: renewed.ttl, sent: sent, isRecordThere: isThere, at: BootInstant.now())
             }
             await perform(actions)
         } catch {
-            state.withLock { $0.membership.renewalFailed(lease: lease, at: BootClock.now()) }
+            state.withLock { $0.membership.renewalFailed(lease: lease, at: BootInstant.now()) }
         }
     }
 
@@ -132,7 +132,7 @@ extension ClusterNode {
             }
         }
         let actions = state.withLock {
-            $0.membership.answers(answers, asked: asked.count, at: BootClock.now())
+            $0.membership.answers(answers, asked: asked.count, at: BootInstant.now())
         }
         await perform(actions)
     }

@@ -33,10 +33,10 @@ extension ClusterNode {
             // The time is that of the first report which the watch does not show.
             state.withLock { state in
                 let isBehind = state.copy.revision < state.reported.revision
-                state.reported = (revision, isBehind ? state.reported.at : BootClock.now())
+                state.reported = (revision, isBehind ? state.reported.at : BootInstant.now())
             }
         } catch .leaseGone {
-            state.withLock { $0.membership.leaseGone(lease: lease, at: BootClock.now()) }
+            state.withLock { $0.membership.leaseGone(lease: lease, at: BootInstant.now()) }
         } catch .refused(let why) {
             noteWrites(why)
         } catch {}
@@ -76,7 +76,7 @@ extension ClusterNode {
     private func compareOnce() async {
         let rooms = host.rooms
         let decisions = state.withLock { state -> [OwnedRooms.Decision] in
-            let now = BootClock.now()
+            let now = BootInstant.now()
             guard state.membership.standing(at: now) == .sure, state.isFollowing(at: now),
                 let lease = state.membership.leaseID
             else { return [] }
@@ -101,7 +101,7 @@ extension ClusterNode {
         guard let node else { return true }
         let transaction = Transaction.place(room, on: node, replacing: revision)
         guard let result = try? await store.commit(transaction) else { return true }
-        let now = BootClock.now()
+        let now = BootInstant.now()
         let (actions, isMine) = state.withLock { state in
             var notices: [StoreCopy.Notice] = []
             if result.isDone, case .put(let key, let value, let lease)? = transaction.operations.first {
@@ -126,7 +126,7 @@ extension ClusterNode {
 
     func commit(_ transaction: Transaction, releasing room: String) async {
         guard let result = try? await store.commit(transaction) else { return }
-        let now = BootClock.now()
+        let now = BootInstant.now()
         state.withLock { state in
             state.holdings.released(room)
             if let entry = result.entry(.owner(room)) {
@@ -145,7 +145,7 @@ extension ClusterNode {
         }
         guard isMine else { return }
         defer { state.withLock { $0.isStoring = false } }
-        while let (room, bytes, epoch) = state.withLock({ $0.nextState(at: BootClock.now()) }) {
+        while let (room, bytes, epoch) = state.withLock({ $0.nextState(at: BootInstant.now()) }) {
             let transaction = Transaction(
                 conditions: [.init(key: .owner(room), revision: epoch)],
                 operations: [.put(.room(room), .state(bytes), lease: 0)])
@@ -165,7 +165,7 @@ extension ClusterNode {
             let result = try? await store.commit(.register(record, lease: node.lease, replacing: node.revision))
         else { return }
         let key = StoreKey.node(record.id)
-        let now = BootClock.now()
+        let now = BootInstant.now()
         let entry =
             result.isDone
             ? StoreEntry(key: key, value: .node(record), revision: result.revision, lease: node.lease)
@@ -181,7 +181,7 @@ extension ClusterNode {
             guard !Task.isCancelled, view.standing == .sure,
                 let listing = try? await store.list(.rooms, hasValues: false)
             else { continue }
-            for transaction in state.withLock({ $0.orphans(listing, at: BootClock.now(), age: Self.orphanAge) }) {
+            for transaction in state.withLock({ $0.orphans(listing, at: BootInstant.now(), age: Self.orphanAge) }) {
                 _ = try? await store.commit(transaction)
             }
         }
@@ -190,7 +190,7 @@ extension ClusterNode {
 
 extension ClusterNode.State {
     /// A state that waits, of a room that this node has; states of other rooms are dropped.
-    fileprivate mutating func nextState(at now: Instant) -> (room: String, bytes: [UInt8], epoch: Int64)? {
+    fileprivate mutating func nextState(at now: BootInstant) -> (room: String, bytes: [UInt8], epoch: Int64)? {
         guard membership.standing(at: now) == .sure else { return nil }
         while let (room, bytes) = states.first {
             states[room] = nil
@@ -201,8 +201,8 @@ extension ClusterNode.State {
         return nil
     }
 
-    fileprivate mutating func orphans(_ listing: StoreListing, at now: Instant, age: Duration) -> [Transaction] {
-        var seen: [String: (revision: Int64, since: Instant)] = [:]
+    fileprivate mutating func orphans(_ listing: StoreListing, at now: BootInstant, age: Duration) -> [Transaction] {
+        var seen: [String: (revision: Int64, since: BootInstant)] = [:]
         var transactions: [Transaction] = []
         for entry in listing.entries {
             guard case .room(let room) = entry.key, entry.lease == 0, copy.owners[room] == nil else { continue }

@@ -16,7 +16,7 @@ extension ClusterNode {
 
     private func checkTrust() async {
         let asked = state.withLock { state -> [(record: NodeRecord, isOlder: Bool)] in
-            guard state.membership.standing(at: BootClock.now()) == .sure else { return [] }
+            guard state.membership.standing(at: BootInstant.now()) == .sure else { return [] }
             let own = state.copy.nodes[state.copy.id]?.revision ?? 0
             let others = state.copy.nodes.values.filter { $0.record.id != state.copy.id }
             return others.shuffled(using: &state.random).prefix(3).map { ($0.record, $0.revision < own) }

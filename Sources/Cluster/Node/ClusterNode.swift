@@ -19,13 +19,13 @@ package final class ClusterNode: ClusterDirectory {
         /// Whether the watch runs.
         var isWatching = false
         /// The revision of this node's last report, and when it was written: the watch must show it.
-        var reported: (revision: Int64, at: Instant) = (0, .distantPast)
+        var reported: (revision: Int64, at: BootInstant) = (0, .distantPast)
         /// States of rooms that are not yet in the store.
         var states: [String: [UInt8]] = [:]
         var isStoring = false
         var random = SeededRandom(seed: .random(in: .min ... .max))
         /// Stored states of rooms that nobody has, and since when this node has seen them so.
-        var orphans: [String: (revision: Int64, since: Instant)] = [:]
+        var orphans: [String: (revision: Int64, since: BootInstant)] = [:]
         var tasks: [Task<Void, Never>] = []
         var heart: Task<Void, Never>?
         var watch: Task<Void, any Error>?
@@ -38,7 +38,7 @@ package final class ClusterNode: ClusterDirectory {
         var storeFault: String?
 
         /// What is older than the nodes' reports is no proof that the watch lives.
-        func isFollowing(at now: Instant) -> Bool {
+        func isFollowing(at now: BootInstant) -> Bool {
             isWatching && (copy.revision >= reported.revision || now - reported.at < .seconds(3))
         }
     }
@@ -139,7 +139,7 @@ package final class ClusterNode: ClusterDirectory {
     package var here: NodeRecord { state.withLock { $0.record } }
 
     package var view: ClusterView {
-        let now = BootClock.now()
+        let now = BootInstant.now()
         return state.withLock { state in
             ClusterView(
                 standing: state.membership.standing(at: now),
@@ -153,7 +153,7 @@ package final class ClusterNode: ClusterDirectory {
 
     /// The answer to `GET /cluster/alive`.
     package var alive: AliveAnswer {
-        let (now, rooms) = (BootClock.now(), host.rooms.count)
+        let (now, rooms) = (BootInstant.now(), host.rooms.count)
         return state.withLock { state in
             AliveAnswer(
                 node: state.record.id, incarnation: state.record.incarnation,
@@ -190,7 +190,7 @@ package final class ClusterNode: ClusterDirectory {
     // MARK: Steps that several parts share
 
     /// Does what changes of the copy mean.
-    func handle(_ notices: [StoreCopy.Notice], _ state: inout State, at now: Instant) -> [Membership.Action] {
+    func handle(_ notices: [StoreCopy.Notice], _ state: inout State, at now: BootInstant) -> [Membership.Action] {
         var actions: [Membership.Action] = []
         for notice in notices {
             switch notice {

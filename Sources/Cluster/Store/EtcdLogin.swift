@@ -20,38 +20,38 @@ struct EtcdLogin: Sendable {
 
     /// What calls carry; nil: they wait.
     private(set) var token: String?
-    private var givenAt = Instant.distantPast
+    private var givenAt = BootInstant.distantPast
     /// Whether another token is wanted beside this one.
     private var isWanted = false
     private(set) var isAsking = false
     private var failures = 0
-    private var next = Instant.distantPast
+    private var next = BootInstant.distantPast
     private var silent = 0
 
     /// How long the login that begins now may take.
     var limit: Duration { min(Self.lastLimit, Self.firstLimit * (1 << min(failures, 5))) }
 
     /// When the next login is to begin; nil: one runs, or none is wanted.
-    var due: Instant? { isAsking || token != nil && !isWanted ? nil : next }
+    var due: BootInstant? { isAsking || token != nil && !isWanted ? nil : next }
 
     /// Whether a login begins now: `given` or `failed` ends it.
-    mutating func begin(at now: Instant) -> Bool {
+    mutating func begin(at now: BootInstant) -> Bool {
         guard let due, now >= due else { return false }
         isAsking = true
         return true
     }
 
-    mutating func given(_ token: String, at now: Instant) {
+    mutating func given(_ token: String, at now: BootInstant) {
         (self.token, givenAt, isAsking, isWanted, silent) = (token, now, false, false, 0)
     }
 
-    mutating func failed(at now: Instant, _ random: inout some RandomNumberGenerator) {
+    mutating func failed(at now: BootInstant, _ random: inout some RandomNumberGenerator) {
         isAsking = false
         pause(at: now, &random)
     }
 
     /// A member does not take a token any more.
-    mutating func refused(_ token: String, at now: Instant, _ random: inout some RandomNumberGenerator) {
+    mutating func refused(_ token: String, at now: BootInstant, _ random: inout some RandomNumberGenerator) {
         // Another task was faster.
         guard self.token == token else { return }
         self.token = nil
@@ -67,7 +67,7 @@ struct EtcdLogin: Sendable {
         if silent >= Self.silentRounds { isWanted = true }
     }
 
-    private mutating func pause(at now: Instant, _ random: inout some RandomNumberGenerator) {
+    private mutating func pause(at now: BootInstant, _ random: inout some RandomNumberGenerator) {
         failures += 1
         let pause = min(Self.lastPause, Self.firstPause * (1 << min(failures - 1, 5)))
         next = now + .milliseconds(Int(pause.inMilliseconds * Double.random(in: 0.5...1.5, using: &random)))

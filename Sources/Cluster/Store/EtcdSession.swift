@@ -59,7 +59,7 @@ final class EtcdSession: Sendable {
     func answered() { state.withLock { $0.login.answered() } }
 
     func refused(_ token: String) {
-        state.withLock { $0.login.refused(token, at: BootClock.now(), &$0.random) }
+        state.withLock { $0.login.refused(token, at: BootInstant.now(), &$0.random) }
         pump()
     }
 
@@ -80,7 +80,7 @@ final class EtcdSession: Sendable {
     /// Begins a login that is due, or comes back when it is.
     private func pump() {
         let limit = state.withLock { state -> Duration? in
-            let now = BootClock.now()
+            let now = BootInstant.now()
             guard !state.isClosed, let due = state.login.due else { return nil }
             if state.login.begin(at: now) { return state.login.limit }
             guard !state.isTimed else { return nil }
@@ -103,7 +103,7 @@ final class EtcdSession: Sendable {
 
     private func given(_ token: String) {
         let waiters = state.withLock { state in
-            state.login.given(token, at: BootClock.now())
+            state.login.given(token, at: BootInstant.now())
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
@@ -114,7 +114,7 @@ final class EtcdSession: Sendable {
     private func failed(_ fault: StoreError) {
         let waiters = state.withLock { state in
             state.fault = fault
-            state.login.failed(at: BootClock.now(), &state.random)
+            state.login.failed(at: BootInstant.now(), &state.random)
             var ended: [EventLoopPromise<String>] = []
             if case .refused = fault {
                 ended = Array(state.waiters.values)

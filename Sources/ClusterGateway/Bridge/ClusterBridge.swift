@@ -85,7 +85,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
     /// Stores what waits, and follows the conference no longer; a store that does not answer is not waited for beyond
     /// `limit`. The cluster's node goes on until then.
     package func stop(within limit: Duration = .seconds(1)) async {
-        await Self.atMost(limit) { [self] in await storeAll() }
+        await atMost(limit) { [self] in await storeAll() }
         conference.moves.observe(nil)
     }
 
@@ -97,28 +97,6 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
         work?.cancel()
         await work?.value
         await turn()
-    }
-
-    /// Runs `body`, and cancels and leaves it where it takes longer or the task of the caller is cancelled.
-    private static func atMost(_ limit: Duration, _ body: @escaping @Sendable () async -> Void) async {
-        let (work, timer) = (Task { await body() }, Task { try? await Task.sleep(for: limit) })
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let once = Once(continuation)
-                Task {
-                    await work.value
-                    once.resume(())
-                }
-                Task {
-                    await timer.value
-                    once.resume(())
-                }
-            }
-        } onCancel: {
-            timer.cancel()
-        }
-        work.cancel()
-        timer.cancel()
     }
 
     // MARK: - For the conference
@@ -376,7 +354,7 @@ package final class ClusterBridge: ClusterHost, RoomObserver {
     /// Takes nothing back: `setDraining(false)` does.
     package func drain(_ drain: ClusterSettings.Drain) async {
         guard let directory = state.withLock({ $0.directory }) else { return }
-        await Self.atMost(drain.within) { [self] in await empty(drain, directory) }
+        await atMost(drain.within) { [self] in await empty(drain, directory) }
     }
 
     private func empty(_ drain: ClusterSettings.Drain, _ directory: any ClusterDirectory) async {

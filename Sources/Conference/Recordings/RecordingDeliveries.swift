@@ -1,5 +1,4 @@
 import Basics
-import Dispatch
 import FoundationEssentials
 import Logging
 import Recording
@@ -118,18 +117,14 @@ final class RecordingDeliveries: Sendable {
 
     /// Lets no run begin any more, and ends the one that is under way after `drainLimit`, which the next start repeats.
     func drain() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let once = Once(continuation)
-            let isOver = state.withLock(waking: .all) { state in
-                state.end = state.end ?? MonotonicClock.now() + Self.drainLimit
-                if state.isStarted, !state.hasEnded { state.ended.append { once.resume(()) } }
-                return !state.isStarted || state.hasEnded
-            }
-            if isOver { once.resume(()) }
-            // The thread may wait for a disk that does not answer.
-            let limit = Self.drainLimit + ChildProcess.grace * 2
-            DispatchQueue.global().asyncAfter(deadline: .now() + limit.inSeconds) { once.resume(()) }
+        let end = Promise<Void>()
+        let isOver = state.withLock(waking: .all) { state in
+            state.end = state.end ?? MonotonicClock.now() + Self.drainLimit
+            if state.isStarted, !state.hasEnded { state.ended.append { end.fulfil(()) } }
+            return !state.isStarted || state.hasEnded
         }
+        // The thread may wait for a disk that does not answer.
+        if !isOver { await end.value(within: Self.drainLimit + ChildProcess.grace * 2) }
     }
 
     // MARK: - One delivery

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Threads
 
 /// Sends requests by HTTP/1.1 or HTTP/2. It follows no redirect, and verifies certificates by the system's authorities.
 package struct HTTPClientPoster: HTTPPoster {
@@ -45,19 +46,14 @@ package struct HTTPClientPoster: HTTPPoster {
     /// Reads an answer's body to its end, which leaves the connection for the next request. What is too long or too slow
     /// is cut, with its connection.
     private static func read(_ body: HTTPClientResponse.Body) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                var count = 0
-                do {
-                    for try await part in body {
-                        count += part.readableBytes
-                        if count > answerBytes { break }
-                    }
-                } catch {}
-            }
-            group.addTask { try? await Task.sleep(for: answerTime) }
-            await group.next()
-            group.cancelAll()
+        await atMost(answerTime) {
+            var count = 0
+            do {
+                for try await part in body {
+                    count += part.readableBytes
+                    if count > answerBytes { break }
+                }
+            } catch {}
         }
     }
 

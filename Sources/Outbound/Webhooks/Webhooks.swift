@@ -55,15 +55,10 @@ package final class Webhooks: Sendable {
     /// Queues the last events, delivers what can be delivered until `deadline`, and ends. What was not delivered is sent
     /// after the next start. The bus is closed before.
     package func finish(by deadline: Instant) async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let once = Once(continuation)
-            inbox.withLock(waking: .one) { $0.end = End(deadline: deadline) { once.resume(()) } }
-            // A disk that hangs must not keep the server from ending.
-            Task {
-                try? await Task.sleep(for: deadline - MonotonicClock.now() + .milliseconds(500))
-                once.resume(())
-            }
-        }
+        let isOver = Promise<Void>()
+        inbox.withLock(waking: .one) { $0.end = End(deadline: deadline) { isOver.fulfil(()) } }
+        // A disk that hangs must not keep the server from ending.
+        await isOver.value(within: deadline - MonotonicClock.now() + .milliseconds(500))
         await client.shutdown()
     }
 

@@ -8,7 +8,8 @@ final class MP4Output {
     /// The packets so far.
     private(set) var count = 0
 
-    private let format: UnsafeMutablePointer<AVFormatContext>
+    private let output: MuxerOutput
+    private var format: UnsafeMutablePointer<AVFormatContext> { output.format }
     /// Of each stream, what Matroska's reader has taken off the times of Opus, in ms (`TrackWriter.delay`).
     private var shifts: [Int64] = []
 
@@ -20,10 +21,7 @@ final class MP4Output {
         until duration: Double
     ) throws(RecordingError) {
         self.path = path
-        var format: UnsafeMutablePointer<AVFormatContext>?
-        avformat_alloc_output_context2(&format, nil, muxer, path)
-        guard let format else { throw .codec("the writer of \(muxer) files is not available") }
-        self.format = format
+        output = try RecordingError.fromCodec { () throws(CodecError) in try MuxerOutput(muxer, path: path) }
         if muxer != "mp4" { format.pointee.avoid_negative_ts = 0 }
         for stream in input.streams {
             guard let copy = avformat_new_stream(format, nil),
@@ -43,16 +41,10 @@ final class MP4Output {
         }
         add(chapters, until: duration)
         try check(avio_open(&format.pointee.pb, path, AVIO_FLAG_WRITE))
-        var options: OpaquePointer?
-        defer { av_dict_free(&options) }
-        av_dict_set(&options, "movflags", "faststart", 0)
-        try check(avformat_write_header(format, &options))
+        try check(output.begin(["movflags": "faststart"]))
     }
 
-    deinit {
-        avio_closep(&format.pointee.pb)
-        avformat_free_context(format)
-    }
+    deinit { avio_closep(&output.format.pointee.pb) }
 
     /// The time base of a stream of the file.
     func timeBase(_ stream: Int) -> AVRational {

@@ -1,10 +1,11 @@
 import Basics
+import Codecs
 import Glibc
 
 /// The growing file of a recording, with the reason of a failed write and the size that is safely on the disk.
 ///
 /// Not Sendable: confined to the recorder's queue.
-final class FileSink {
+final class FileSink: MuxerSink {
     /// Only the server's user and group may read recordings.
     static let fileMode: mode_t = 0o640
 

@@ -1,3 +1,4 @@
+import Codecs
 import Glibc
 
 /// Why a recording could not be made, or could not go on.
@@ -38,6 +39,11 @@ package enum RecordingError: Error, Sendable, CustomStringConvertible, Equatable
     /// The text for clients, with file names only, so that it does not reveal paths on the server.
     package var publicDescription: String {
         text { path in path.split(separator: "/").last.map(String.init) ?? path }
+    }
+
+    /// Runs calls of the codecs, whose errors become those of a recording.
+    static func fromCodec<Result>(_ body: () throws(CodecError) -> Result) throws(RecordingError) -> Result {
+        do throws(CodecError) { return try body() } catch { throw .codec("\(error)") }
     }
 
     /// Whether the recording ended early but in order, without losing recorded media.

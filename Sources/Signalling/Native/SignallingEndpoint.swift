@@ -17,7 +17,7 @@ package final class SignallingEndpoint: Sendable {
     /// The connection that holds each seat: after a resume on another connection, the end of the old one does not
     /// affect the seat.
     private let holders = Guarded<[String: UInt64]>([:])
-    private let open = Guarded<(next: UInt64, clients: [UInt64: SignallingConnection])>((0, [:]))
+    private let clients = OpenClients<SignallingConnection>()
 
     /// The pause of reading that slows down a client above its limits.
     private static let pause = Duration.milliseconds(200)
@@ -37,19 +37,15 @@ package final class SignallingEndpoint: Sendable {
     package func serve(_ connection: WebSocketConnection) async {
         statistics.connectionOpened()
         defer { statistics.connectionClosed() }
-        let (id, client) = open.withLock { open in
-            let id = open.next
-            open.next += 1
-            let client = SignallingConnection(
-                id: id, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
+        let client = clients.add { number in
+            SignallingConnection(
+                id: number, connection: connection, session: SignallingSession(sdpLimit: limits.sdpBytes),
                 budget: SignallingBudget(messageBytes: limits.messageBytes, at: MonotonicClock.now()))
-            open.clients[id] = client
-            return (id, client)
         }
         await connection.run { [self] message in await receive(message, client) }
         await perform(client.step { $0.disconnected() }, client)
         if let seat = client.takeSeat() { _ = release(seat, client) }
-        _ = open.withLock { $0.clients.removeValue(forKey: id) }
+        clients.remove(client.id)
     }
 
     private func receive(_ message: WebSocketConnection.Message, _ client: SignallingConnection) async {
@@ -85,8 +81,7 @@ package final class SignallingEndpoint: Sendable {
 
     /// Ends the connections of all clients outside of rooms.
     package func drain() {
-        let clients = open.withLock { Array($0.clients.values) }
-        for client in clients { _ = client.step { $0.drained() } }
+        for client in clients.all { _ = client.step { $0.drained() } }
     }
 
     // MARK: Actions of the session
@@ -185,7 +180,7 @@ package final class SignallingEndpoint: Sendable {
         client.connection.wentInside()
         let before = holders.withLock { $0.updateValue(client.id, forKey: seat.id) }
         // The connection that held the seat until now, if it still exists, loses the seat and gets `left`.
-        if let before, before != client.id, let old = open.withLock({ $0.clients[before] }) {
+        if let before, before != client.id, let old = clients[before] {
             _ = old.takeSeat()
             _ = old.step { $0.handleEvent(SharedEvent(.left(.replaced))) }
         }

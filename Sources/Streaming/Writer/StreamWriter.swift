@@ -1,6 +1,5 @@
 package import Basics
 import Codecs
-import Dispatch
 import FoundationEssentials
 import Synchronization
 import Threads
@@ -20,7 +19,7 @@ package final class StreamWriter: Sendable {
 
     private struct Finish {
         var isOver = false
-        var waiting: [Once<Void>] = []
+        var waiting: [Promise<Void>] = []
     }
 
     /// How long a connection may take to be made …
@@ -69,18 +68,12 @@ package final class StreamWriter: Sendable {
     package func end() async {
         interrupt.end(within: currentState == .live ? Self.closing : .zero)
         queue.end()
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let once = Once(continuation)
-            let isOver = finished.withLock { finish in
-                if !finish.isOver { finish.waiting.append(once) }
-                return finish.isOver
-            }
-            if isOver {
-                once.resume(())
-            } else {
-                DispatchQueue.global().asyncAfter(deadline: .now() + Self.longestEnd.inSeconds) { once.resume(()) }
-            }
+        let end = Promise<Void>()
+        let isOver = finished.withLock { finish in
+            if !finish.isOver { finish.waiting.append(end) }
+            return finish.isOver
         }
+        if !isOver { await end.value(within: Self.longestEnd) }
     }
 
     // MARK: - The thread
@@ -120,7 +113,7 @@ package final class StreamWriter: Sendable {
             finish.isOver = true
             return finish.waiting
         }
-        for once in waiting { once.resume(()) }
+        for once in waiting { once.fulfil(()) }
     }
 
     private func set(_ new: StreamState) {

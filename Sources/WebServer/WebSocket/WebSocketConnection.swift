@@ -4,6 +4,7 @@ package import NIOCore
 package import NIOHTTP1
 package import NIOWebSocket
 import Synchronization
+import Threads
 
 /// One WebSocket (RFC 6455) from the server's side: whole messages in and out, pings, and the end of silent
 /// connections.
@@ -65,7 +66,7 @@ package final class WebSocketConnection: Sendable {
     /// Wakes the writer when the outbox has messages.
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
-    private let lastReceived: Guarded<ContinuousClock.Instant>
+    private let lastReceived: Guarded<Instant>
 
     /// Pings go out this often.
     package static let pingInterval = Duration.seconds(15)
@@ -95,7 +96,7 @@ package final class WebSocketConnection: Sendable {
         handshake = whole.handshake
         outsideLimit = nil
         outbox = Guarded(Outbox(maxBytes: 0))
-        lastReceived = Guarded(.now)
+        lastReceived = Guarded(MonotonicClock.now())
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (drains, drained) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -108,7 +109,7 @@ package final class WebSocketConnection: Sendable {
         self.handshake = handshake
         self.outsideLimit = outsideLimit
         outbox = Guarded(Outbox(maxBytes: maxOutboxBytes))
-        lastReceived = Guarded(.now)
+        lastReceived = Guarded(MonotonicClock.now())
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (drains, drained) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -246,7 +247,7 @@ package final class WebSocketConnection: Sendable {
     ) async throws {
         defer { end() }
         for try await frame in inbound {
-            lastReceived.withLock { $0 = .now }
+            lastReceived.withLock { $0 = MonotonicClock.now() }
             let data = frame.unmaskedData
             switch frame.opcode {
             case .text:
@@ -317,13 +318,13 @@ package final class WebSocketConnection: Sendable {
     }
 
     private func watchLiveness(_ channel: any Channel) async {
-        var nextPing = ContinuousClock.now + WebSocketConnection.pingInterval
-        let outsideEnd = outsideLimit.map { ContinuousClock.now + $0 }
+        var nextPing = MonotonicClock.now() + WebSocketConnection.pingInterval
+        let outsideEnd = outsideLimit.map { MonotonicClock.now() + $0 }
         while !Task.isCancelled, channel.isActive {
             let end = lastReceived.withLock { $0 } + WebSocketConnection.silenceLimit
-            do { try await Task.sleep(until: min(nextPing, end), clock: .continuous) } catch { return }
-            let now = ContinuousClock.now
-            if lastReceived.withLock({ $0 }).duration(to: now) >= WebSocketConnection.silenceLimit {
+            do { try await Task.sleep(for: min(nextPing, end) - MonotonicClock.now()) } catch { return }
+            let now = MonotonicClock.now()
+            if now - lastReceived.withLock({ $0 }) >= WebSocketConnection.silenceLimit {
                 return self.end()
             }
             let mayStay = hasJoined.load(ordering: .relaxed) || mayStay.load(ordering: .relaxed)

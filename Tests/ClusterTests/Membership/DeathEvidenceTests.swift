@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `each write of a node ends its silence`() {
-        let now = Instant.zero + .seconds(100)
+        let now = BootInstant.zero + .seconds(100)
         var copy = StoreCopy(id: "a")
         let record = NodeRecord(id: "b", incarnation: "1", url: "http://b")
         _ = copy.learn(StoreEntry(key: .node("b"), value: .node(record), revision: 2, lease: 1), at: now)

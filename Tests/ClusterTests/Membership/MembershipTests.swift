@@ -5,9 +5,9 @@ import Testing
 
 @Suite struct MembershipTests {
     private var membership = Membership(id: "a", incarnation: "i1", .init(ttl: .seconds(6)))
-    private let start = Instant.zero + .seconds(100)
+    private let start = BootInstant.zero + .seconds(100)
 
-    private func at(_ seconds: Double) -> Instant { start + .milliseconds(Int64(seconds * 1000)) }
+    private func at(_ seconds: Double) -> BootInstant { start + .milliseconds(Int64(seconds * 1000)) }
 
     /// Registered at 0 with lease 7 at revision 10.
     private mutating func register() {

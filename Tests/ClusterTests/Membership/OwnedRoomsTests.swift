@@ -4,7 +4,7 @@ import Testing
 @testable import Cluster
 
 @Suite struct HoldingsTests {
-    private let now = Instant.zero + .seconds(100)
+    private let now = BootInstant.zero + .seconds(100)
     private var holdings = OwnedRooms()
 
     private func copy(_ owners: [(room: String, node: String, lease: Int64)]) -> StoreCopy {

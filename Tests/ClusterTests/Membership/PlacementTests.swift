@@ -5,7 +5,7 @@ import Testing
 @testable import Cluster
 
 @Suite struct PlacementTests {
-    private let now = Instant.zero + .seconds(100)
+    private let now = BootInstant.zero + .seconds(100)
 
     /// A copy of the node `a` with some nodes; `change` says what is different.
     private func copy(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StoreCopyTests {
     private var copy = StoreCopy(id: "a")
-    private let now = Instant.zero + .seconds(100)
+    private let now = BootInstant.zero + .seconds(100)
 
     private func node(_ id: String, _ revision: Int64, incarnation: String = "i") -> StoreEntry {
         let record = NodeRecord(id: id, incarnation: incarnation, url: "http://\(id)")

@@ -5,7 +5,7 @@ import Basics
 /// Two or three nodes, a store and clients in virtual time, with faults that follow from a seed.
 final class ClusterSimulation {
     private struct Event {
-        var time: Instant
+        var time: BootInstant
         var order: Int
         var run: () -> Void
     }
@@ -30,7 +30,7 @@ final class ClusterSimulation {
     let configuration = Membership.Configuration(ttl: ClusterSimulation.ttl)
     let seed: UInt64
     var random: SeededRandom
-    private(set) var now = Instant.zero + .seconds(1000)
+    private(set) var now = BootInstant.zero + .seconds(1000)
     private(set) var nodes: [SimulatedNode] = []
     private var events: [Event] = []
     private var order = 0
@@ -40,7 +40,7 @@ final class ClusterSimulation {
     private var cuts: Set<Int> = []
     private var violation: Violation?
     /// Since when two nodes have a room although they reach the store and each other.
-    private var doubles: [String: Instant] = [:]
+    private var doubles: [String: BootInstant] = [:]
     private let roomNames = ["r0", "r1"]
     /// For a failing seed.
     private let isTold: Bool
@@ -93,7 +93,7 @@ final class ClusterSimulation {
     // MARK: Faults
 
     /// Plans one fault, and returns when it is over.
-    private func plan(from begin: Instant) -> Instant {
+    private func plan(from begin: BootInstant) -> BootInstant {
         let start = Duration.milliseconds(chance(200...5000))
         let time = Duration.milliseconds(chance(100...6000))
         let (node, other) = (chance(0...nodes.count - 1), chance(1...nodes.count - 1))
@@ -194,7 +194,7 @@ final class ClusterSimulation {
     /// One way through the network.
     func delay() -> Duration { .milliseconds(chance(1...8)) }
 
-    private func add(_ time: Instant, _ run: @escaping () -> Void) {
+    private func add(_ time: BootInstant, _ run: @escaping () -> Void) {
         order += 1
         var place = events.count
         while place > 0, events[place - 1].time <= time { place -= 1 }

@@ -18,9 +18,9 @@ struct LoginStorm {
         var membership: Membership
         var login = EtcdLogin()
         /// The work that is left of the login that the node waits for, by its number, and until when it waits.
-        var asked: (number: Int, until: Instant)?
+        var asked: (number: Int, until: BootInstant)?
         /// A call that waits for a token, and until when.
-        var waiting: (action: Membership.Action, until: Instant)?
+        var waiting: (action: Membership.Action, until: BootInstant)?
     }
 
     private static let step = Duration.milliseconds(10)
@@ -35,7 +35,7 @@ struct LoginStorm {
     private var outcome = Outcome()
     private let cost: Duration
     private let processors: Double
-    private var now = Instant.zero + .seconds(1000)
+    private var now = BootInstant.zero + .seconds(1000)
 
     /// - Parameters:
     ///   - cost: of a login, on one processor.

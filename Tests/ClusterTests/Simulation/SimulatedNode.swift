@@ -15,7 +15,7 @@ final class SimulatedNode {
     /// Steps of an earlier process are dropped.
     private(set) var generation = 0
     private(set) var isRunning = true
-    var pausedUntil = Instant.distantPast
+    var pausedUntil = BootInstant.distantPast
     /// Whether the first listing came.
     private var isWatching = false
     private var watch = 0
@@ -23,7 +23,7 @@ final class SimulatedNode {
     private var watched = 0
     /// What came while the link was cut: the connection brings it later.
     private var stalled: [StoreChanges] = []
-    private var wake = Instant.distantFuture
+    private var wake = BootInstant.distantFuture
     private var isComparing = false
 
     init(_ index: Int, in world: ClusterSimulation) {
@@ -141,7 +141,7 @@ final class SimulatedNode {
         }
     }
 
-    private func write(_ record: NodeRecord, _ lease: StoreLease, sent: Instant, replacing revision: Int64) {
+    private func write(_ record: NodeRecord, _ lease: StoreLease, sent: BootInstant, replacing revision: Int64) {
         let key = StoreKey.node(id)
         world.call(self, { $0.commit(.register(record, lease: lease.id, replacing: revision)) }) { node, result in
             let now = node.world.now

@@ -6,7 +6,7 @@ import Basics
 final class SimulatedStore {
     private struct Lease {
         var ttl: Duration
-        var deadline: Instant
+        var deadline: BootInstant
     }
 
     private var content = StoreContent()
@@ -15,7 +15,7 @@ final class SimulatedStore {
     /// Whether it has a leader; without one no lease ends.
     private(set) var isUp = true
     /// The earliest end of a lease.
-    private(set) var nextExpiry = Instant.distantFuture
+    private(set) var nextExpiry = BootInstant.distantFuture
     /// How often its data were lost.
     private(set) var losses = 0
     private var snapshot: (content: StoreContent, leases: [Int64: Lease]) = (StoreContent(), [:])
@@ -30,7 +30,7 @@ final class SimulatedStore {
     }
 
     /// A new leader gives every lease its full time again.
-    func comeUp(at now: Instant) {
+    func comeUp(at now: BootInstant) {
         isUp = true
         leases = leases.mapValues { Lease(ttl: $0.ttl, deadline: now + $0.ttl) }
         findExpiry()
@@ -46,7 +46,7 @@ final class SimulatedStore {
         findExpiry()
     }
 
-    func expire(at now: Instant) {
+    func expire(at now: BootInstant) {
         for (id, lease) in leases where lease.deadline <= now { end(id) }
         findExpiry()
     }
@@ -62,14 +62,14 @@ final class SimulatedStore {
 
     // MARK: Calls
 
-    func grant(_ ttl: Duration, at now: Instant) -> StoreLease {
+    func grant(_ ttl: Duration, at now: BootInstant) -> StoreLease {
         lastLease += 1
         leases[lastLease] = Lease(ttl: ttl, deadline: now + ttl)
         findExpiry()
         return StoreLease(id: lastLease, ttl: ttl)
     }
 
-    func renew(_ id: Int64, at now: Instant) -> StoreLease? {
+    func renew(_ id: Int64, at now: BootInstant) -> StoreLease? {
         guard let lease = leases[id] else { return nil }
         leases[id]?.deadline = now + lease.ttl
         findExpiry()

@@ -5,13 +5,13 @@ import Testing
 @testable import Cluster
 
 @Suite struct EtcdLoginTests {
-    private let begin = Instant.zero + .seconds(100)
+    private let begin = BootInstant.zero + .seconds(100)
     private var random = SeededRandom(seed: 1)
     private var login = EtcdLogin()
 
-    private func at(_ seconds: Double) -> Instant { begin + .milliseconds(Int(seconds * 1000)) }
+    private func at(_ seconds: Double) -> BootInstant { begin + .milliseconds(Int(seconds * 1000)) }
 
-    private mutating func begins(_ time: Instant) -> Bool { login.begin(at: time) }
+    private mutating func begins(_ time: BootInstant) -> Bool { login.begin(at: time) }
 
     @Test mutating func `one login runs at a time, and a token that a member refuses is asked for once`() {
         var begun = [begins(begin), begins(begin)]
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test mutating func `failed logins come more and more rarely, and may take longer`() {
-        var (time, gaps): (Instant, [Double]) = (begin, [])
+        var (time, gaps): (BootInstant, [Double]) = (begin, [])
         for _ in 0..<8 {
             let isFirst = begins(time)
             login.failed(at: time, &random)

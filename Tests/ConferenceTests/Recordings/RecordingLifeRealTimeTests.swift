@@ -5,6 +5,7 @@ import Recording
 import RoomMedia
 import TestSupport
 import Testing
+import Threads
 
 @testable import Conference
 
@@ -27,8 +28,20 @@ struct RecordingLifeRealTimeTests {
 
     /// A recording that is paused from its start gets no picture.
     private func recordNothing(_ conference: Conference, _ room: String) async throws -> RecordingInfo {
+        // Nor is one encoded between the start and the pause: the pool's threads wait.
+        let pool = conference.media.pool
+        let (held, mayGoOn) = (Condition(0), Condition(false))
+        for _ in 0..<pool.threads {
+            SerialLane(pool: pool, meter: StageMeter("test"), limit: 1).submit {
+                held.withLock(waking: .all) { $0 += 1 }
+                let _: Void? = mayGoOn.wait { $0 ? () : nil }
+            }
+        }
+        defer { mayGoOn.withLock(waking: .all) { $0 = true } }
+        #expect(await eventually { held.withLock { $0 } == pool.threads })
         let recording = try await conference.recordings.start(room)
         try conference.recordings.pause(recording.id)
+        mayGoOn.withLock(waking: .all) { $0 = true }
         return try await conference.recordings.stop(recording.id)
     }
 

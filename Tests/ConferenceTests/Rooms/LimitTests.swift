@@ -122,13 +122,13 @@ struct LimitTests {
             _ = try join(conference, "friend", address: 40)
             #expect(displaced.withLock { $0 } == [.room("left0", wasEmpty: true)])
             let back = try join(conference, "left0", address: 1)
-            conference.seats.displace(.room("left0", wasEmpty: true))
+            conference.expiry.displace(.room("left0", wasEmpty: true))
             #expect(conference.rooms.room("left0") != nil && back.info != nil)
             #expect(current(conference, "rooms") == 11, "it is there, so it counts")
             // The next newcomer displaces a room as before, and the one too many goes with the first that ends.
             _ = try join(conference, "next", address: 41)
             #expect(displaced.withLock { $0 }.last == .room("left1", wasEmpty: true))
-            conference.seats.displace(.room("left1", wasEmpty: true))
+            conference.expiry.displace(.room("left1", wasEmpty: true))
             #expect(conference.rooms.room("left1") == nil && current(conference, "rooms") == 11)
             try conference.rooms.end("friend")
             #expect(current(conference, "rooms") == 10)
@@ -136,7 +136,7 @@ struct LimitTests {
             back.leave()
             try conference.rooms.end("left0")
             let other = try join(conference, "left0", address: 42)
-            conference.seats.displace(.room("left0", wasEmpty: false))
+            conference.expiry.displace(.room("left0", wasEmpty: false))
             #expect(conference.rooms.room("left0") != nil && other.info != nil, "what has a place was not displaced")
         }
     }
@@ -162,12 +162,12 @@ struct LimitTests {
             let seat = try join(conference, "r", address: 1)
             let listener = try join(conference, "r", address: 1, kind: .viewer)
             conference.seats.mediaChanged(listener.id, true, since: MonotonicClock.now())
-            conference.seats.expire(at: MonotonicClock.now() + .seconds(58))
+            conference.expiry.expire(at: MonotonicClock.now() + .seconds(58))
             #expect(seat.info != nil)
-            conference.seats.expire(at: MonotonicClock.now() + .seconds(61))
+            conference.expiry.expire(at: MonotonicClock.now() + .seconds(61))
             #expect(seat.info == nil && listener.info != nil)
             conference.seats.mediaChanged(listener.id, false, since: MonotonicClock.now())
-            conference.seats.expire(at: MonotonicClock.now() + .seconds(61))
+            conference.expiry.expire(at: MonotonicClock.now() + .seconds(61))
             #expect(listener.info == nil && current(conference, "seats") == 0)
         }
     }
@@ -192,12 +192,12 @@ struct LimitTests {
                 } == false)
             #expect(
                 try await conference.media.peers.result(on: host) { host, now in
-                    .success(conference.seats.lacksCheck(silent.id, host, at: now + .seconds(601)))
+                    .success(conference.expiry.lacksCheck(silent.id, host, at: now + .seconds(601)))
                 })
             let other = try #require(conference.media.peers.host(of: checking.id))
             #expect(
                 try await conference.media.peers.result(on: other) { host, now in
-                    .success(!conference.seats.lacksCheck(checking.id, host, at: now + .seconds(601)))
+                    .success(!conference.expiry.lacksCheck(checking.id, host, at: now + .seconds(601)))
                 })
             #expect(conference.registry.unchecked(at: MonotonicClock.now()) == [])
             #expect(conference.registry.unchecked(at: MonotonicClock.now() + .seconds(601)) == [silent.id])
@@ -265,7 +265,7 @@ struct LimitTests {
             #expect(await eventually { clients[2].seen.isConnected && self.current(conference, "half_open") == 1 })
             // Without signalling the seat ends, with signalling only the peer.
             let later = MonotonicClock.now() + .seconds(21)
-            conference.seats.expire(at: later)
+            conference.expiry.expire(at: later)
             #expect(current(conference, "half_open") == 0)
             #expect(seats[1].info != nil)
             let host = try #require(conference.media.peers.host(of: seats[1].id))

@@ -184,7 +184,7 @@ struct ScreenSenderTests {
             #expect(sections.first { $0.hasPrefix("audio") }?.contains("a=inactive") == true)
             #expect(sections.first { $0.hasPrefix("video") }?.contains("a=recvonly") == true)
             #expect(owner.info?.presenting == false)
-            conference.seats.expire(at: MonotonicClock.now() + RoomRegistry.connectingLimit)
+            conference.expiry.expire(at: MonotonicClock.now() + RoomRegistry.connectingLimit)
             #expect(await eventually { ends.withLock { $0 } == 1 } && seats(conference) == 1)
         }
     }

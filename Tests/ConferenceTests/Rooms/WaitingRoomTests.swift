@@ -97,7 +97,7 @@ struct WaitingRoomTests {
             func guest(_ name: String) -> AdmittedJoin { request(name, role: .participant) }
             #expect(throws: ConferenceError.mustWait("r")) { try conference.join(guest("Ann")) { _ in } }
             _ = try conference.wait(for: guest("Ann"), log.decided("Ann"))
-            conference.seats.expire(at: MonotonicClock.now() + .seconds(600))
+            conference.expiry.expire(at: MonotonicClock.now() + .seconds(600))
             #expect(conference.rooms.room("r")?.waiting == 1 && log.ends.isEmpty, "the room waits with its guest")
             let host = try conference.join(request("Host", role: .moderator)) { log.take($0) }
             #expect(await eventually { log.list == ["Ann"] })

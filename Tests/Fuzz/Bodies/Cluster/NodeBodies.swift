@@ -148,7 +148,7 @@ enum NodeBodies {
     ) { input, work in
         work.step(bytes: input.bytes.count)
         guard let answer = try? JSONDecoder().decode(AliveAnswer.self, from: Data(input.bytes)) else { return }
-        let later = Instant.zero + .seconds(20)
+        let later = BootInstant.zero + .seconds(20)
         var membership = Membership(id: "a", incarnation: "i", Membership.Configuration())
         _ = membership.advance(to: .zero)
         _ = membership.registered(lease: 1, ttl: .seconds(6), sent: .zero, revision: 5, at: .zero)
