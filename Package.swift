@@ -42,6 +42,7 @@ let package = Package(
         // C libraries: one module map and one small shim header each.
         .systemLibrary(name: "CFFmpeg", pkgConfig: "libavcodec libavformat libavutil libswscale libswresample"),
         .systemLibrary(name: "COpus", pkgConfig: "opus"),
+        .systemLibrary(name: "CAOM", pkgConfig: "aom"),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
         .systemLibrary(name: "CX264", pkgConfig: "x264"),
         .systemLibrary(name: "CYUV"),
@@ -72,7 +73,8 @@ let package = Package(
         .target(name: "Peer", dependencies: ["Basics", "Cryptography", "COpenSSL", "CSRTP"], swiftSettings: strict),
         .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
         .target(
-            name: "Codecs", dependencies: ["Basics", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"], swiftSettings: strict
+            name: "Codecs", dependencies: ["Basics", "CAOM", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"],
+            swiftSettings: strict
         ),
         .target(
             name: "Mixing", dependencies: ["Basics", "Codecs", "CLayouts", "CPango", "CYUV"], swiftSettings: strict),

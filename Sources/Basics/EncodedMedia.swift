@@ -2,6 +2,11 @@
 public enum VideoCodec: String, Sendable, CaseIterable, Hashable {
     /// H.264 (ITU-T H.264, RFC 6184); VP8 (RFC 6386, RFC 7741).
     case h264, vp8
+    /// AV1, which is sent and not decoded.
+    case av1
+
+    /// The codecs that are decoded.
+    public static let received: [VideoCodec] = [.h264, .vp8]
 }
 
 /// How a frame must be turned clockwise for display (urn:3gpp:video-orientation).
@@ -13,11 +18,12 @@ public enum Rotation: UInt8, Sendable {
     public var isSideways: Bool { self == .clockwise90 || self == .clockwise270 }
 }
 
-/// One coded video frame: an H.264 access unit or a VP8 frame.
+/// One coded video frame: an H.264 access unit, a VP8 frame or an AV1 temporal unit.
 public struct EncodedVideoFrame: Sendable {
     /// The codec.
     public var codec: VideoCodec
     /// H.264: Annex B with 4-byte start codes, SPS and PPS before every IDR. VP8: the bare frame.
+    /// AV1: OBUs with their sizes.
     public var data: [UInt8]
     /// Whether the frame can be decoded without any frame before it.
     public var isKeyframe: Bool

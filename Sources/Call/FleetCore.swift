@@ -26,7 +26,7 @@ final class FleetCore: MediaLoopDelegate {
         if !hasOwnIdentity { self.identity = identity }
         var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
-        configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.allCases.filter { $0 != codec }
+        configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.received.filter { $0 != codec }
         // One source for all participants cannot follow the bit rate that the server requests of each.
         configuration.feedback.remove(.remb)
         // It cannot follow an estimate either: pacing below the rate of the source would only delay frames.

@@ -10,18 +10,12 @@ final class VP8Encoder: VideoEncoder {
     private let settings: UnsafeMutablePointer<vpx_codec_enc_cfg_t>
     private let image: UnsafeMutablePointer<vpx_image_t>
     private var settingsChanged = false
-    /// Pictures so far, for the time of stills.
-    private var stills: Int64 = 0
-    private var firstTimestamp: Int64?
-    private var lastTimestamp = Int64.min
+    private var clock = EncoderClock()
     /// The next frame's index in the pattern base, upper, base, upper …
     private var patternIndex = 0
     private var still = StillBlocks()
     /// Whether libvpx has a map of blocks that it leaves alone.
     private var hasMap = false
-
-    /// 90 kHz: RTP's clock.
-    private static let clock = 90_000
 
     init(_ wanted: VideoEncoderConfiguration) throws(CodecError) {
         var configuration = wanted
@@ -58,7 +52,7 @@ final class VP8Encoder: VideoEncoder {
         }
         settings.pointee.g_w = UInt32(configuration.width)
         settings.pointee.g_h = UInt32(configuration.height)
-        settings.pointee.g_timebase = vpx_rational_t(num: 1, den: Int32(Self.clock))
+        settings.pointee.g_timebase = vpx_rational_t(num: 1, den: Int32(EncoderClock.rate))
         // More threads wait for each other in spin loops: ten times the processor time on a busy machine.
         settings.pointee.g_threads = 1
         settings.pointee.g_error_resilient = UInt32(VPX_ERROR_RESILIENT_DEFAULT)
@@ -93,15 +87,7 @@ final class VP8Encoder: VideoEncoder {
         try control(VP8E_SET_NOISE_SENSITIVITY, 0)
         try control(VP8E_SET_TOKEN_PARTITIONS, Int32(VP8_ONE_TOKENPARTITION.rawValue))
         try control(VP8E_SET_SCREEN_CONTENT_MODE, 0)
-        try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, maxIntraPercent)
-    }
-
-    /// The largest keyframe in per cent of an average frame: half of the buffer, as libwebrtc sets it. Of stills every
-    /// frame is one, and has no more than its share.
-    private var maxIntraPercent: Int32 {
-        if configuration.framesPerSecond <= 1 { return 100 }
-        let frames = configuration.bufferDuration.inSeconds * 1.2 * configuration.framesPerSecond
-        return Int32(max(frames * 0.5 * 100, 300))
+        try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, Int32(configuration.maxIntraPercent))
     }
 
     private func control(_ what: vp8e_enc_control_id, _ value: Int32) throws(CodecError) {
@@ -124,7 +110,8 @@ final class VP8Encoder: VideoEncoder {
     /// here.
     func setFrameRate(_ framesPerSecond: Double) {
         configuration.framesPerSecond = min(max(framesPerSecond, 1), 120)
-        cvpx_control_int(context, Int32(VP8E_SET_MAX_INTRA_BITRATE_PCT.rawValue), maxIntraPercent)
+        cvpx_control_int(
+            context, Int32(VP8E_SET_MAX_INTRA_BITRATE_PCT.rawValue), Int32(configuration.maxIntraPercent))
     }
 
     private func applyRate() {
@@ -137,13 +124,8 @@ final class VP8Encoder: VideoEncoder {
     }
 
     func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame? {
-        guard picture.width == configuration.width, picture.height == configuration.height else {
-            throw .unsupportedInput(
-                "a picture of \(picture.width)×\(picture.height) for an encoder of \(configuration.width)×\(configuration.height)"
-            )
-        }
-        guard timestamp > lastTimestamp else { throw .unsupportedInput("a timestamp that does not increase") }
-        lastTimestamp = timestamp
+        try configuration.check(picture)
+        let (time, duration) = try clock.next(timestamp, framesPerSecond: configuration.framesPerSecond)
         if settingsChanged {
             settingsChanged = false
             guard vpx_codec_enc_config_set(context, settings) == VPX_CODEC_OK else {
@@ -159,14 +141,7 @@ final class VP8Encoder: VideoEncoder {
         }
         still.prepare(picture.changes, timestamp: timestamp, rate: configuration.bitRate)
         try applyMap()
-        let start = firstTimestamp ?? timestamp
-        firstTimestamp = start
         wrap(picture)
-        let duration = UInt(Double(Self.clock) / configuration.framesPerSecond)
-        // libvpx gives a frame the bits of all the time since the last one. Stills come seldom, and have those of one
-        // frame's duration.
-        let time = configuration.framesPerSecond <= 1 ? stills * Int64(duration) : timestamp - start
-        stills += 1
         guard cvpx_encode_realtime(context, image, time, duration, flags) == VPX_CODEC_OK else {
             throw .failed(operation: "VP8 encoder", reason: reason)
         }

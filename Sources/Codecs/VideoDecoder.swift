@@ -111,6 +111,7 @@ package final class VideoDecoder {
         init(_ codec: VideoCodec) throws(CodecError) {
             FFmpeg.silenced
             // By name, because a search by id may return a hardware wrapper or libvpx.
+            guard VideoCodec.received.contains(codec) else { throw .unavailable("a decoder of \(codec)") }
             let name = codec == .h264 ? "h264" : "vp8"
             guard let decoder = avcodec_find_decoder_by_name(name) else { throw .unavailable("the \(name) decoder") }
             var context: UnsafeMutablePointer<AVCodecContext>? = try FFmpeg.allocated(

@@ -3,9 +3,9 @@ package import Basics
 /// The settings with which a video encoder is opened.
 package struct VideoEncoderConfiguration: Sendable, Hashable {
     package enum Speed: Sendable, Hashable {
-        /// x264 superfast, VP8 −8.
+        /// x264 superfast, VP8 −8, AV1 9 or 10.
         case normal
-        /// For an overloaded machine: x264 ultrafast with deblocking, VP8 −12; about a quarter less work.
+        /// For an overloaded machine: x264 ultrafast with deblocking, VP8 −12, AV1 10; about a quarter less work.
         case fast
     }
 
@@ -71,7 +71,7 @@ package protocol VideoEncoder: AnyObject {
     func setFrameRate(_ framesPerSecond: Double)
 }
 
-/// Opens an encoder for the configuration's codec: x264 or libvpx.
+/// Opens an encoder for the configuration's codec: x264, libvpx or libaom.
 package func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws(CodecError) -> any VideoEncoder {
     guard (16...8192).contains(configuration.width), (16...8192).contains(configuration.height),
         configuration.width.isMultiple(of: 2), configuration.height.isMultiple(of: 2)
@@ -87,5 +87,6 @@ package func makeVideoEncoder(_ configuration: VideoEncoderConfiguration) throws
     return switch configuration.codec {
     case .h264: try H264Encoder(configuration)
     case .vp8: try VP8Encoder(configuration)
+    case .av1: try AV1Encoder(configuration)
     }
 }

@@ -64,6 +64,7 @@ extension VideoFormat {
     /// The format of a keyframe; nil for other frames, and where its header cannot be parsed.
     package init?(of frame: EncodedVideoFrame) {
         switch frame.codec {
+        case .av1: return nil
         case .vp8: self.init(vp8: frame.data)
         case .h264:
             let units = H264.units(inAnnexB: frame.data)

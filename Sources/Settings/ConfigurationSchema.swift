@@ -110,7 +110,7 @@ package enum ConfigurationSchema {
             "rooms.transition", \.rooms.settings.transition, .duration(.zero...(.seconds(2)), "at most 2s")),
         ConfigurationKey(
             "video.codecs", \.video.codecs,
-            .list(of: .choice, "a list of h264 and vp8, the preferred one first", count: 1...2)),
+            .list(of: .choice, "a list of h264, vp8 and av1, the preferred one first", count: 1...3)),
         ConfigurationKey(
             "video.renditions", \.video.renditions,
             .list(

@@ -47,6 +47,11 @@ extension TesseraConfiguration {
                 "video.codecs", video.codecs.map(\.rawValue).joined(separator: ", "), "each codec is named at most once"
             )
         }
+        if video.codecs == [.av1] {
+            fault(
+                "video.codecs", VideoCodec.av1.rawValue,
+                "av1 is sent and not received: name h264 or vp8 beside it, which clients send")
+        }
         for (index, rendition) in video.renditions.enumerated()
         where video.renditions[..<index].contains(where: {
             $0.height == rendition.height && $0.framesPerSecond == rendition.framesPerSecond

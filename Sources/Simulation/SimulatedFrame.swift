@@ -32,6 +32,10 @@ public enum SimulatedFrame {
 
     private static func header(_ codec: VideoCodec, isKeyframe: Bool, bytes size: Int) -> [UInt8] {
         switch codec {
+        case .av1:
+            // A sequence header where it is a keyframe, and a frame to the end of the data.
+            let start: [UInt8] = isKeyframe ? [0x0A, 0x01, 0x00] : []
+            return start + [0x30]
         case .vp8:
             // RFC 6386 §9.1: the frame tag with the size of the first partition; in a keyframe the start code, width
             // and height.

@@ -37,7 +37,9 @@ struct CallCommand: AsyncParsableCommand {
     @Option(help: "The room's PIN, where it has one.") var pin: String?
 
     func validate() throws {
-        guard VideoCodec(rawValue: codec) != nil else { throw ValidationError("--codec \(codec): h264 or vp8") }
+        guard VideoCodec.received.map(\.rawValue).contains(codec) else {
+            throw ValidationError("--codec \(codec): h264 or vp8")
+        }
         guard (1...1000).contains(count) else { throw ValidationError("--count \(count): 1 to 1000") }
         if let seconds, !(seconds > 0 && seconds < 1e7) { throw ValidationError("--seconds \(seconds): more than 0") }
     }

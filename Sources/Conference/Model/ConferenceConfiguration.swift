@@ -66,8 +66,8 @@ package struct ConferenceConfiguration: Sendable {
     }
 
     package struct Video: Sendable, Equatable {
-        /// The codecs that are offered to peers, best first.
-        package var codecs: [VideoCodec] = [.h264, .vp8]
+        /// The codecs that are offered to peers, best first; AV1 is sent on thin lines alone, wherever it stands.
+        package var codecs: [VideoCodec] = [.h264, .vp8, .av1]
         /// The ladder, from the top down.
         package var renditions = RoomMediaConfiguration.Rung.standard
         package init() {}

@@ -5,7 +5,7 @@ package import RoomMedia
 package struct ParticipantStatistics: Hashable, Sendable {
     /// One stream of either direction.
     package struct Stream: Hashable, Sendable {
-        /// "h264", "vp8", "opus"; empty before the first packet.
+        /// "h264", "vp8", "av1", "opus"; empty before the first packet.
         package var codec = ""
         package var width = 0
         package var height = 0

@@ -492,7 +492,7 @@ enum OpenAPI {
                 "participant": Schema.string, "name": Schema.string,
                 "kind": Schema.choice(RecordingTrack.Kind.allCases.map(\.rawValue)),
                 "file": ["type": "string", "description": "The file's name; ?track=1 reads the first of the list."],
-                "codec": Schema.choice(["opus", "h264", "vp8"]),
+                "codec": Schema.choice(["opus", "h264", "vp8", "av1"]),
                 "rotation": ["type": "integer", "description": "Clockwise degrees for display; missing: none."],
                 "start": ["type": "number", "description": "Where its time zero is in the recording, in seconds."],
                 "duration": ["type": "number", "description": "Seconds; missing while it is written."],

@@ -2,7 +2,7 @@ public import Basics
 
 /// A frame that is split into packets once and sent to many peers.
 ///
-/// H.264 payloads are complete (RFC 6184). VP8 payloads carry no descriptor: each sender writes its own before them,
+/// Payloads of H.264 (RFC 6184) and AV1 are complete. VP8 payloads carry no descriptor: each sender writes its own before them,
 /// since picture ids continue across renditions per peer (RFC 7741 §4.2).
 public final class PacketizedVideoFrame: Sendable {
     /// One packet's payload.
@@ -62,6 +62,15 @@ public final class PacketizedVideoFrame: Sendable {
             bytes = frame.data
             fragments = Self.evenParts(of: 0..<frame.data.count, limit: limit).enumerated().map { index, range in
                 Fragment(range: range, isFirst: index == 0, isLast: range.upperBound == frame.data.count)
+            }
+        case .av1:
+            let payloads = AV1Units.payloads(of: frame.data, isKeyframe: frame.isKeyframe, limit: limit)
+            bytes = Array(payloads.joined())
+            var start = 0
+            fragments = payloads.enumerated().map { index, payload in
+                defer { start += payload.count }
+                return Fragment(
+                    range: start..<start + payload.count, isFirst: index == 0, isLast: index == payloads.count - 1)
             }
         case .h264:
             var cutter = H264Cutter(source: frame.data, limit: limit)

@@ -37,6 +37,7 @@ struct VideoFrameAssembler: Sendable {
             switch run.codec {
             case .h264: h264.assemble(run.payloads, timestamp: run.timestamp)
             case .vp8: vp8.assemble(run.payloads, timestamp: run.timestamp)
+            case .av1: AssemblyResult.nothing
             }
         switch result {
         case .nothing: return .nothing

@@ -23,6 +23,7 @@ struct VideoPacket: Sendable {
     /// Inspects the packet's payload, which is not empty.
     mutating func inspect(_ payload: Span<UInt8>) {
         switch codec {
+        case .av1: break
         case .vp8:
             guard let (descriptor, size) = VP8Descriptor.parse(payload), size < payload.count, descriptor.startsFrame
             else { return }

@@ -59,7 +59,8 @@ struct VideoReceiver: ~Copyable {
         codecs = [:]
         agreedFeedback = [:]
         for codec in section?.codecs ?? [] {
-            codecs[codec.payloadType] = codec.name.video
+            // What comes in a codec that is only sent is not kept.
+            codecs[codec.payloadType] = codec.name.video.flatMap { VideoCodec.received.contains($0) ? $0 : nil }
             agreedFeedback[codec.payloadType] = codec.feedback
         }
         rids = section?.remoteRIDs ?? []

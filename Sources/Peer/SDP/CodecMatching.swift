@@ -7,13 +7,16 @@ struct CodecMatching {
 
     let configuration: NegotiationConfiguration
 
-    /// Whether a section has a codec of ours.
+    /// Whether a section has a codec of ours that the peer may send.
     func hasCodec(_ section: MediaDescription) -> Bool {
-        section.codecs.contains { name(of: $0, kind: section.kind) != nil }
+        section.codecs.contains { name(of: $0, kind: section.kind).map { $0.name != .av1 } ?? false }
     }
 
-    /// The usable codecs of a section in order of preference, with the peer's payload types.
-    func codecs(of section: MediaDescription) -> [NegotiatedCodec] {
+    /// The usable codecs of a section in order of preference, with the peer's payload types. AV1 is the last, where the
+    /// configuration names it: peers send the first.
+    ///
+    /// - Parameter isSent: whether we may send: what is only sent is left out otherwise.
+    func codecs(of section: MediaDescription, isSent: Bool = true) -> [NegotiatedCodec] {
         let repairs = section.kind == .video ? Self.repairs(in: section) : [:]
         let hasTransportCC = section.extensions.contains { $0.uri == HeaderExtension.transportCC.rawValue }
         let usable = section.codecs.lazy.compactMap {
@@ -23,10 +26,12 @@ struct CodecMatching {
         let all = Array(usable)
         var order: [NegotiatedCodec.Name] = []
         if let preferred = configuration.videoCodecs {
-            order = preferred.map { $0 == .h264 ? .h264 : .vp8 }
+            order = preferred.filter { $0 != .av1 }.map { NegotiatedCodec.Name($0) }
         } else {
-            for codec in all where !order.contains(codec.name) { order.append(codec.name) }
+            for codec in all where codec.name != .av1 && !order.contains(codec.name) { order.append(codec.name) }
         }
+        let canReceive = all.contains { order.contains($0.name) }
+        if isSent, canReceive, configuration.videoCodecs?.contains(.av1) == true { order.append(.av1) }
         return order.flatMap { name in
             let same = all.filter { $0.name == name }.enumerated()
             return same.sorted { ($0.element.h264?.rank ?? 0, $0.offset) < ($1.element.h264?.rank ?? 0, $1.offset) }
@@ -55,12 +60,23 @@ struct CodecMatching {
         switch (kind, codec.clockRate) {
         case (.audio, 48_000) where codec.isNamed("opus"): return (.opus, nil)
         case (.video, 90_000) where codec.isNamed("vp8"): return (.vp8, nil)
+        case (.video, 90_000) where codec.isNamed("av1"):
+            return Self.isUsableAV1(codec.parameters) ? (.av1, nil) : nil
         case (.video, 90_000) where codec.isNamed("h264"):
             guard let format = H264Format(codec.parameters), format.isUsable else { return nil }
             return (.h264, format)
         default: return nil
         }
     }
+
+    /// Profile 0 and a level for 1280×720 at least; both are what an offer without them means (RTP Payload Format for
+    /// AV1 §7.2.1).
+    private static func isUsableAV1(_ parameters: FormatParameters) -> Bool {
+        (parameters.integer("profile") ?? 0) == 0 && (parameters.integer("level-idx") ?? leastAV1Level) >= leastAV1Level
+    }
+
+    /// `level-idx` of level 3.1.
+    private static let leastAV1Level = 5
 
     private func negotiated(
         _ codec: CodecDescription, in section: MediaDescription, repairs: [Int: UInt8], hasTransportCC: Bool
@@ -102,6 +118,11 @@ struct CodecMatching {
                 parameters =
                     configuration.isCompact ? FormatParameters(parsing: "useinbandfec=1") : configuration.opusParameters
             case .vp8: name = "VP8"
+            case .av1:
+                name = "AV1"
+                parameters.entries = codec.parameters.entries.filter { entry in
+                    ["profile", "level-idx", "tier"].contains { entry.name.equals(lowercase: $0) }
+                }
             case .h264:
                 name = "H264"
                 // Echoed exactly: to libwebrtc baseline and constrained baseline differ.

@@ -85,7 +85,15 @@ public struct CodecFeedback: OptionSet, Hashable, Sendable {
 struct NegotiatedCodec: Hashable, Sendable {
     /// The codecs that can be negotiated.
     enum Name: String, Hashable, Sendable {
-        case opus, h264, vp8
+        case opus, h264, vp8, av1
+
+        init(_ codec: VideoCodec) {
+            switch codec {
+            case .h264: self = .h264
+            case .vp8: self = .vp8
+            case .av1: self = .av1
+            }
+        }
 
         /// Nil for audio.
         var video: VideoCodec? {
@@ -93,6 +101,7 @@ struct NegotiatedCodec: Hashable, Sendable {
             case .opus: nil
             case .h264: .h264
             case .vp8: .vp8
+            case .av1: .av1
             }
         }
     }

@@ -37,7 +37,7 @@ extension Negotiation {
                 sections.append(NegotiatedSection(mid: remote.mid, kind: remote.kind))
                 continue
             }
-            let codecs = matching.codecs(of: remote)
+            let codecs = matching.codecs(of: remote, isSent: index != screen && remote.direction.receives)
             var local = accepted(
                 remote, codecs: codecs, isScreen: index == screen,
                 mixed: offer.extmapAllowMixed || remote.extmapAllowMixed,

@@ -182,6 +182,10 @@ extension Negotiation {
             NegotiatedCodec(
                 name: .vp8, payloadType: 96, rtxPayloadType: isCompact ? nil : 97, clockRate: 90_000,
                 parameters: FormatParameters(), feedback: feedback)
+        case .av1:
+            NegotiatedCodec(
+                name: .av1, payloadType: 98, rtxPayloadType: isCompact ? nil : 99, clockRate: 90_000,
+                parameters: FormatParameters(parsing: "level-idx=5;profile=0;tier=0"), feedback: feedback)
         case .h264:
             NegotiatedCodec(
                 name: .h264, payloadType: 102, rtxPayloadType: isCompact ? nil : 103, clockRate: 90_000,

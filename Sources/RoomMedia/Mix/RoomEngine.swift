@@ -245,7 +245,7 @@ package final class RoomEngine: Sendable {
         _ member: String, view: ViewID, format: VideoSendFormat, kind: RenditionKind, budget: BitRate?, loop: Int
     ) -> RenditionKey? {
         guard let view = state.withLock({ $0.views[view] }) else { return nil }
-        let rung = view.ladder.rung(for: kind)
+        let rung = view.ladder.rung(for: kind, format.codec)
         let key = RenditionKey(
             room: id, view: view.id, codec: format.codec,
             singleNAL: format.codec == .h264 && format.packetizationMode == 0,
@@ -261,6 +261,9 @@ package final class RoomEngine: Sendable {
             overload: services.overload, counters: renditionCounters[RenditionLabel(key, rung)],
             deliver: services.deliver, report: services.report)
     }
+
+    /// Whether the server saves work: from the first level of an overload on.
+    var savesWork: Bool { services.overload.usesFastEncoders }
 
     /// Whether an overload leaves nothing for pictures that spare others' quality.
     var isOverloaded: Bool { services.overload.level >= .noTopRung }

@@ -285,7 +285,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             // A copy says nothing of its level.
             if !packet.isCopy { seat.arrivals.heard(level: packet.level) }
             seat.intake.receive(packet)
-        case .keyframeRequested: seat.repairPicture()
+        case .keyframeRequested: seat.repairPicture(at: now)
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
                 reportLink(seat, at: now, elapsed: nil)
@@ -345,7 +345,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// After each offer and answer: the peer may take another format than before, or none.
     package func negotiated(_ seat: PeerSession, at now: Instant) {
         let formats = seat.peer.sendsVideo ? seat.peer.videoSendFormats : []
-        if seat.format.map({ !formats.contains($0) }) ?? true { seat.format = formats.first }
+        seat.take(formats)
         if seat.isConnected { seat.updateAudio() }
         seat.choose(at: now)
         touch(seat)
@@ -441,7 +441,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private func applyCeiling(_ seat: PeerSession, at now: Instant) {
         let change = seat.selector.setCeiling(seat.ceiling(ceiling))
         seat.selector.explain(at: now)
-        if change == nil { return }
+        guard change != nil || seat.changesCodec(at: now) else { return }
         seat.choose(at: now)
         touch(seat)
     }
@@ -450,7 +450,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Reports once a second for each peer, at the phase of the second in which it joined.
     private func report(_ seat: PeerSession, at now: Instant) {
-        // Each second, since a recording may have begun or ended.
+        // Each second, since a recording may have begun or ended, and a choice have stood for long enough.
         applyCeiling(seat, at: now)
         if seat.isConnected { reportLink(seat, at: now, elapsed: Self.linkPeriod) }
     }

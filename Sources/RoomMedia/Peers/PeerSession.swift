@@ -17,7 +17,10 @@ package final class PeerSession {
     /// The participants that get its messages of data channels, and whose messages it gets.
     private(set) var group: GroupID
     /// The video format that the peer's decoder takes; nil before an offer, or when the peer takes no video.
-    var format: VideoSendFormat?
+    private(set) var format: VideoSendFormat?
+    private var thinCodec = ThinCodec()
+    /// Whether the choice is made in AV1.
+    private var isThin = false
     var selector: RenditionSelector
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
@@ -72,6 +75,18 @@ package final class PeerSession {
         selector = RenditionSelector(rates: ladder.rungs.map(\.bitRate))
     }
 
+    /// Takes the formats of an offer or answer, the best first.
+    func take(_ formats: [VideoSendFormat]) {
+        let others = formats.filter { $0.codec != .av1 }
+        if format.map({ !others.contains($0) }) ?? true { format = others.first }
+        thinCodec.offer(formats.contains { $0.codec == .av1 })
+        selector.configuration = configuration
+    }
+
+    private var configuration: RenditionSelector.Configuration {
+        thinCodec.isOffered && !engine.savesWork && ladder.thin != nil ? .thin : .init()
+    }
+
     /// The highest rung that the peer may have while an overload removes the rungs above `limit`.
     func ceiling(_ limit: Int) -> Int {
         Self.sharesRecording(engine.recorded, view: view, format: format) ? 0 : limit
@@ -86,8 +101,10 @@ package final class PeerSession {
     /// The height in pixels of the picture that the peer gets; 0: audio with stills, or audio alone.
     package var rungHeight: Int {
         guard format != nil, case .rung = selector.choice, let chosen = kind else { return 0 }
-        let shown = membership.active.map { $0.view == view && $0.kind != .stills ? $0.kind : chosen }
-        return ladder.rung(for: shown ?? chosen).height
+        if let active = membership.active, active.view == view, active.kind != .stills {
+            return ladder.rung(for: active.kind, active.codec).height
+        }
+        return ladder.rung(for: chosen, codec ?? .h264).height
     }
 
     /// The state of the peer's link; nil when it did not change since the last call.
@@ -118,17 +135,18 @@ package final class PeerSession {
     /// joining rendition where it would see nothing, or much less, until then.
     func choose(at now: Instant) {
         guard isConnected, let format else { return leaveRenditions() }
-        let key = kind.flatMap { subscribe($0, format) }
+        isThin = isChoiceThin(at: now)
+        let key = kind.flatMap { subscribe($0, codec ?? format.codec) }
         var bridge: RenditionKey?
         if let key, key != membership.active, let rendition = engine.rendition(key) {
             let change = ChangeOver(
-                from: shown(format), to: .init(key.kind, rendition.rung), joining: ladder.joining,
+                from: shown, to: .init(key.kind, rendition.rung), joining: ladder.joining,
                 isOverloaded: engine.isOverloaded)
             switch change.way(wait: rendition.awaitKeyframe(id, at: now), budget: budget) {
             case .force: rendition.requestKeyframe(isUrgent: true)
             case .wait: break
             case .bridge:
-                bridge = subscribe(.joining, format)
+                bridge = subscribe(.joining, format.codec)
                 if let bridge, bridge != membership.active {
                     _ = engine.rendition(bridge)?.awaitKeyframe(id, at: now)
                 }
@@ -137,15 +155,30 @@ package final class PeerSession {
         for key in membership.choose(key, bridge: bridge) { engine.unsubscribe(id, from: key) }
     }
 
-    private var kind: RenditionKind? { ladder.kind(of: selector.choice, hasScreen: engine.hasScreen(in: view.group)) }
-
-    private func subscribe(_ kind: RenditionKind, _ format: VideoSendFormat) -> RenditionKey? {
-        engine.subscribe(id, view: view, format: format, kind: kind, budget: budget, loop: seatID.loop)
+    /// Whether the choice would be made in AV1 by now.
+    private func isChoiceThin(at now: Instant) -> Bool {
+        thinCodec.applies(
+            to: selector.choice, in: ladder, isKnown: estimate != nil, isBusy: engine.savesWork, at: now)
     }
 
-    /// The picture of this view and format that the peer gets now, and that goes on.
-    private func shown(_ format: VideoSendFormat) -> ChangeOver.Source? {
-        guard let active = membership.active, active.view == view, active.codec == format.codec else { return nil }
+    /// Whether the choice is the same, and its codec is not: it has stood for a while, or the machine became busy.
+    func changesCodec(at now: Instant) -> Bool { isChoiceThin(at: now) != isThin }
+
+    private var kind: RenditionKind? { ladder.kind(of: selector.choice, hasScreen: engine.hasScreen(in: view.group)) }
+    private var codec: VideoCodec? { isThin ? .av1 : format?.codec }
+
+    private func subscribe(_ kind: RenditionKind, _ codec: VideoCodec) -> RenditionKey? {
+        guard let format else { return nil }
+        return engine.subscribe(
+            id, view: view, format: codec == format.codec ? format : VideoSendFormat(codec: codec), kind: kind,
+            budget: budget, loop: seatID.loop)
+    }
+
+    /// The picture of this view that the peer gets now, and that goes on.
+    private var shown: ChangeOver.Source? {
+        guard let active = membership.active, active.view == view,
+            active.codec == format?.codec || active.codec == .av1 && thinCodec.isOffered
+        else { return nil }
         return engine.rendition(active).map { ChangeOver.Source(active.kind, $0.rung) }
     }
 
@@ -158,8 +191,12 @@ package final class PeerSession {
     }
 
     /// Repairs the picture that the peer gets. A peer that has none yet waits for a keyframe that is requested already.
-    func repairPicture() {
+    func repairPicture(at now: Instant) {
         guard let active = membership.active else { return }
+        if active.codec == .av1, thinCodec.repaired(loss: loss, at: now) {
+            selector.configuration = configuration
+            return choose(at: now)
+        }
         engine.rendition(active)?.requestKeyframe(isUrgent: false)
     }
 
@@ -180,7 +217,8 @@ package final class PeerSession {
         let ladder = engine.ladder(of: view)
         if ladder != self.ladder {
             self.ladder = ladder
-            var fresh = RenditionSelector(rates: ladder.rungs.map(\.bitRate), estimate: estimate)
+            var fresh = RenditionSelector(
+                rates: ladder.rungs.map(\.bitRate), estimate: estimate, configuration: configuration)
             _ = fresh.setCeiling(selector.ceiling)
             fresh.explain(at: now)
             selector = fresh
@@ -199,7 +237,9 @@ package final class PeerSession {
             peer.repeatsAudio = wanted.repeats
             if isConnected { updateAudio() }
         }
-        if selector.update(estimate: estimate, at: now) != nil {
+        selector.configuration = configuration
+        let hasMoved = selector.update(estimate: estimate, at: now) != nil
+        if hasMoved {
             choose(at: now)
             return true
         }

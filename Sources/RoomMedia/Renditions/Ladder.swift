@@ -25,6 +25,14 @@ package struct Ladder: Hashable, Sendable {
         }
     }
 
+    /// What AV1 shows on thin lines for the bits of other codecs' renditions.
+    package struct Thin: Hashable, Sendable {
+        /// In place of the lowest rung: at most 360 lines, 15 frames a second.
+        package var rung: Rung
+        /// At its size.
+        package var stills: Rung
+    }
+
     package let rungs: [Rung]
     /// A still every few seconds, at the lowest rung's size.
     package let stills: Rung
@@ -34,6 +42,8 @@ package struct Ladder: Hashable, Sendable {
     /// The picture of peers that wait for a rung's keyframe: half the canvas' height, 15 frames/s, 300 kbit/s beside a
     /// top rung of 1.5 Mbit/s, and as little as the lowest rung has for links that carry no more.
     package let joining: Rung
+    /// nil where there is one rung alone, or the lowest is as large.
+    package let thin: Thin?
 
     /// The time between stills. With the time that one takes on the link, which grows with every dip of the estimate, a
     /// viewer still gets one within 5 s.
@@ -50,6 +60,9 @@ package struct Ladder: Hashable, Sendable {
 
     /// A screen has at least this many frames a second: fewer show no pointer that moves.
     private static let leastScreenFrames = 5
+
+    /// The thin rung's shorter side and frame rate.
+    private static let (thinSide, thinFramesPerSecond) = (360, 15)
 
     /// The joining rendition's frame rate, and the least of its shorter side where the canvas is large enough.
     private static let joiningFramesPerSecond = 15
@@ -101,6 +114,19 @@ package struct Ladder: Hashable, Sendable {
         joining.leastBitRate = min(joining.leastBitRate, low.leastBitRate)
         joining.untriedBitRate = min(joining.bitRate, low.bitRate)
         self.joining = joining
+        let large = size(min(Self.thinSide, short))
+        thin = rungs.count > 1 && large.width * large.height > low.pixels ? Self.thin(low, large) : nil
+    }
+
+    private static func thin(_ low: Rung, _ size: (width: Int, height: Int)) -> Thin {
+        Thin(
+            rung: Rung(
+                width: size.width, height: size.height, framesPerSecond: min(low.framesPerSecond, thinFramesPerSecond),
+                bitRate: low.bitRate,
+                leastShare: RenditionSelector.Configuration.thin.lowestOfLowest * RenditionControl.headers),
+            stills: Rung(
+                width: size.width, height: size.height, framesPerSecond: 1, bitRate: .kilobits(60),
+                leastShare: leastShareOfStill))
     }
 
     package init(_ configured: [RoomMediaConfiguration.Rung], _ format: ViewFormat) {
@@ -142,6 +168,16 @@ package struct Ladder: Hashable, Sendable {
             case .stills: 7
             }
         return (rungs[0].width + 2 * rungs[0].height) / 80 % 4 * 8 + place
+    }
+
+    /// The same, as it is in that codec.
+    package func rung(for kind: RenditionKind, _ codec: VideoCodec) -> Rung {
+        guard codec == .av1, let thin else { return rung(for: kind) }
+        return switch kind {
+        case .rung(let index) where index == rungs.count - 1: thin.rung
+        case .stills: thin.stills
+        case .rung, .screen, .joining: rung(for: kind)
+        }
     }
 
     package func rung(for kind: RenditionKind) -> Rung {

@@ -25,6 +25,8 @@ package struct RenditionSelector: Sendable {
     package struct Configuration: Sendable {
         /// A rung stays down to an estimate of this share of its rate: its encoder's rate follows the estimate.
         package var lowest = 0.75
+        /// The same of the lowest rung.
+        package var lowestOfLowest = 0.75
         /// A step up needs this many times the next rung's rate: enough not to be taken back at once, and low enough
         /// that the probed estimate of a 2 Mbit/s link reaches the top rung …
         package var headroom = 1.15
@@ -49,6 +51,14 @@ package struct RenditionSelector: Sendable {
         /// The same for the step from the lowest rung to stills, and from stills to audio alone.
         package var graceOfLowest = Duration.seconds(5)
         package init() {}
+
+        /// For a peer whose lowest rung is made in AV1, which shows motion for fewer bits.
+        package static let thin = {
+            var configuration = Configuration()
+            configuration.lowestOfLowest = 0.5
+            configuration.headroomOfLowest = 0.6
+            return configuration
+        }()
     }
 
     package struct Change: Hashable, Sendable {
@@ -57,7 +67,7 @@ package struct RenditionSelector: Sendable {
     }
 
     package let rates: [BitRate]
-    package let configuration: Configuration
+    package var configuration: Configuration
     package private(set) var choice: Choice
     /// Why the picture is not the largest; where it is, why it became so. Empty: the call has just begun, and the picture
     /// is getting larger, or it was never anything but the largest.
@@ -227,7 +237,9 @@ package struct RenditionSelector: Sendable {
     /// The estimate below which the choice cannot stay.
     private func lowestRate(of choice: Choice) -> BitRate {
         switch choice {
-        case .rung(let index): rates[index] * configuration.lowest + configuration.audio
+        case .rung(let index):
+            rates[index] * (index == rates.count - 1 ? configuration.lowestOfLowest : configuration.lowest)
+                + configuration.audio
         case .stills: configuration.audioOnlyBelow
         case .audioOnly: .zero
         }

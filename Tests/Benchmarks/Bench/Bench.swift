@@ -10,7 +10,7 @@ struct Bench: AsyncParsableCommand {
             RoomsCommand.self, NetworkCommand.self, RelayCommand.self, AttackCommand.self, BystanderCommand.self,
             SoakCommand.self,
             ScaleCommand.self,
-            ViewersCommand.self, DriftCommand.self,
+            ViewersCommand.self, DriftCommand.self, CodecsCommand.self,
         ], defaultSubcommand: RoomsCommand.self)
 
     static func main() async {

@@ -89,7 +89,7 @@ class Row:
     grain: bool = False
     # UDP is blocked, so media goes over TCP; the link is then that of a network of the joining peer's own, with a router's queue of a second.
     tcp: bool = False
-    # Of the joining peer.
+    # Those that the joining peer offers, the preferred one first.
     codec: str = "H264"
 
 
@@ -183,6 +183,9 @@ ROWS = {
         grain=True),
     "thin": Row(
         "150 kbit/s, 100 ms round trip", "picture and sound continuous; under 150 kbit/s; delay under 400 ms", "rate=150k,delay=50ms", 40, settled=10),
+    "av1": Row(
+        "120 kbit/s, 100 ms round trip, AV1", "360 lines in motion and sound continuous; under 120 kbit/s", "rate=120k,delay=50ms", 50, settled=15,
+        codec="H264,AV1"),
     "floor": Row(
         "60 kbit/s, 100 ms round trip", "speech without gaps, a picture at least every 5 s", "rate=60k,delay=50ms", 60, settled=15),
     "floor-vp8": Row(
@@ -285,6 +288,12 @@ def aims(key, outcome):
         return [
             (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (outcome.rate() < 150, f"{outcome.rate():.0f} kbit/s"),
             (outcome.delay(0.95) < 400, f"delay p95 {outcome.delay(0.95):.0f} ms"),
+        ]
+    if key == "av1":
+        large = outcome.shares().get("360", 0)
+        return [
+            (large > 0.9, f"360 lines for {large * 100:.0f} %"), (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"),
+            (outcome.rate() < 120, f"{outcome.rate():.0f} kbit/s"),
         ]
     if key in ("floor", "floor-vp8"):
         wait = max((length for _, length in outcome.gaps(0)), default=0)

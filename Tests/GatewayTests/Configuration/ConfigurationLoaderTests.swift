@@ -186,6 +186,10 @@ import Testing
         ("rooms: {create: never}", "rooms.create: never: not allowed; allowed is onJoin or api (t.yaml:1)"),
         ("media: {tcp: maybe}", "media.tcp: maybe: not allowed; allowed is true or false (t.yaml:1)"),
         ("width: 640", "width: 640: there is no such key; did you mean rooms.width? (t.yaml:1)"),
+        (
+            "video: {codecs: [av1]}",
+            "video.codecs: av1: av1 is sent and not received: name h264 or vp8 beside it, which clients send (t.yaml:1)"
+        ),
     ])
     func `a fault has key, value, allowed values and line`(yaml: String, line: String) {
         #expect(faults(yaml) == [line])

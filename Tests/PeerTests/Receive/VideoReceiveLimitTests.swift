@@ -55,8 +55,8 @@ import Testing
                 switch (codec, sequence) {
                 case (.vp8, 0): Self.keyframe
                 case (.vp8, _): [0, 1, 2, 3]
-                case (.h264, 0): PayloadTests.sps
-                case (.h264, _): [0x41, 0x9A, 1]
+                case (_, 0): PayloadTests.sps
+                case (_, _): [0x41, 0x9A, 1]
                 }
             insert(&buffer, sequence, payload, type: type)
             #expect(frames(&buffer) == 0)

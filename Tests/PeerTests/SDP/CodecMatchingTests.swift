@@ -36,6 +36,30 @@ struct CodecMatchingTests {
         #expect(matching { $0.videoCodecs = [.vp8] }.codecs(of: section).map(\.payloadType) == [96])
     }
 
+    @Test("AV1 stands last where it is configured, and only where we send and the peer can send another")
+    func av1() throws {
+        let lines =
+            video + [
+                "a=rtpmap:45 AV1/90000", "a=fmtp:45 level-idx=5;profile=0;tier=0", "a=rtpmap:46 rtx/90000",
+                "a=fmtp:46 apt=45",
+            ]
+        let section = try section("video", "45 46 96 97 98 99 100 101 102", lines)
+        let matching = matching { $0.videoCodecs = [.av1, .h264] }
+        let codecs = matching.codecs(of: section)
+        #expect(codecs.map(\.payloadType) == [101, 100, 99, 98, 45] && codecs.last?.rtxPayloadType == 46)
+        #expect(matching.codecs(of: section, isSent: false).map(\.payloadType) == [101, 100, 99, 98])
+        #expect(self.matching().codecs(of: section).map(\.name).contains(.av1) == false)
+        let description = try #require(matching.descriptions(codecs).first { $0.payloadType == 45 })
+        #expect(description.name == "AV1" && description.parameters["level-idx"] == "5")
+        let alone = try self.section("video", "45", Array(lines.suffix(4)))
+        #expect(!matching.hasCodec(alone) && matching.codecs(of: alone).isEmpty)
+        for unusable in ["profile=1", "level-idx=4;profile=0"] {
+            let other = try self.section(
+                "video", "45 101", [video[9], video[10], "a=rtpmap:45 AV1/90000", "a=fmtp:45 \(unusable)"])
+            #expect(matching.codecs(of: other).allSatisfy { $0.name != .av1 }, "\(unusable)")
+        }
+    }
+
     @Test("Unknown codecs and unusable formats do not match")
     func unusable() throws {
         let strange = try section(

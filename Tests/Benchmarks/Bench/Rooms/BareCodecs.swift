@@ -12,7 +12,8 @@ final class BareDecoder {
     let frame: UnsafeMutablePointer<AVFrame>
 
     init(_ codec: VideoCodec) throws(BenchError) {
-        let decoder = avcodec_find_decoder_by_name(codec == .h264 ? "h264" : "vp8")
+        let names: [VideoCodec: String] = [.h264: "h264", .vp8: "vp8", .av1: "libdav1d"]
+        let decoder = avcodec_find_decoder_by_name(names[codec])
         guard let context = avcodec_alloc_context3(decoder), let packet = av_packet_alloc(),
             let frame = av_frame_alloc()
         else {
@@ -24,6 +25,22 @@ final class BareDecoder {
         self.context = context
         self.packet = packet
         self.frame = frame
+    }
+
+    /// A copy of the last decoded frame.
+    var picture: Picture {
+        let (picture, data) = (
+            Picture(width: Int(frame.pointee.width), height: Int(frame.pointee.height)), frame.pointee
+        )
+        for (source, from, plane, stride, width, height) in [
+            (data.data.0, data.linesize.0, picture.y, picture.yStride, picture.width, picture.height),
+            (data.data.1, data.linesize.1, picture.u, picture.uStride, picture.chromaWidth, picture.chromaHeight),
+            (data.data.2, data.linesize.2, picture.v, picture.vStride, picture.chromaWidth, picture.chromaHeight),
+        ] {
+            guard let source else { continue }
+            for row in 0..<height { (plane + row * stride).update(from: source + row * Int(from), count: width) }
+        }
+        return picture
     }
 
     deinit {

@@ -22,7 +22,7 @@ struct Footage: Sendable {
     init() throws(CodecError) {
         var frames: [VideoCodec: [EncodedVideoFrame]] = [:]
         let scene = HeadScene(width: Self.width, height: Self.height, loop: Self.seconds * Self.framesPerSecond)
-        for codec in VideoCodec.allCases {
+        for codec in VideoCodec.received {
             let encoder = try makeVideoEncoder(
                 VideoEncoderConfiguration(
                     codec: codec, width: Self.width, height: Self.height, framesPerSecond: Double(Self.framesPerSecond),

@@ -41,7 +41,7 @@ enum PictureBody {
     }
 
     private static var seeds: [[UInt8]] {
-        VideoCodec.allCases.compactMap { codec in
+        VideoCodec.received.compactMap { codec in
             let configuration = VideoEncoderConfiguration(
                 codec: codec, width: 160, height: 90, framesPerSecond: 15, bitRate: .kilobits(100))
             guard let encoder = try? makeVideoEncoder(configuration) else { return nil }
