@@ -8,12 +8,6 @@ static inline aom_codec_err_t caom_init(aom_codec_ctx_t *context, const aom_code
 static inline aom_codec_err_t caom_control(aom_codec_ctx_t *context, int control, int value) {
   return aom_codec_control(context, control, value);
 }
-// Without a map every block is active. libaom wants the numbers of rows and columns in either case.
-static inline aom_codec_err_t caom_set_active_map(
-    aom_codec_ctx_t *context, unsigned char *active, unsigned rows, unsigned columns) {
-  aom_active_map_t map = {active, rows, columns};
-  return aom_codec_control(context, AOME_SET_ACTIVEMAP, &map);
-}
 // The bytes of a frame packet; NULL for any other packet.
 static inline const uint8_t *caom_frame(const aom_codec_cx_pkt_t *packet, size_t *count, int *is_key) {
   if (packet->kind != AOM_CODEC_CX_FRAME_PKT) return NULL;

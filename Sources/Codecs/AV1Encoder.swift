@@ -3,7 +3,10 @@ import CAOM
 
 /// An encoder of AV1 for thin lines, with libaom's own API, which changes the rate of a running encoder.
 ///
-/// The stream has one layer. Every frame is a temporal unit in the low-overhead format with sizes (AV1 §5.2).
+/// The stream has one layer. Every frame is a temporal unit in the low-overhead format with sizes (AV1 §5.2). What stands
+/// still costs nothing, because its samples are the same: an active map, which VP8's encoder gets, has no effect in
+/// libaom 3.6 in real time (frames have the same bytes with and without one). A screen is painted bit by bit
+/// (`ScreenPainter`).
 final class AV1Encoder: VideoEncoder {
     private(set) var configuration: VideoEncoderConfiguration
 
@@ -13,10 +16,12 @@ final class AV1Encoder: VideoEncoder {
     private let image: UnsafeMutablePointer<aom_image_t>
     private var settingsChanged = false
     private var clock = EncoderClock()
-    private var still = StillBlocks()
-    /// Whether libaom has a map of blocks that it leaves alone.
-    private var hasMap = false
+    /// For screens: it controls the rate there.
+    private var painter: ScreenPainter?
+    private var isBegun = false
 
+    /// The quantizer of a screen, from 0 to 63: text is read at it.
+    private static let screenQuantizer: UInt32 = 44
     /// The fastest speed, and the next one, at which small pictures are worth the time.
     private static let (fastest, small) = (10, 9)
     /// Up to so many pixels a picture is small: 320×180.
@@ -65,11 +70,12 @@ final class AV1Encoder: VideoEncoder {
         settings.pointee.g_error_resilient = 0
         settings.pointee.g_pass = AOM_RC_ONE_PASS
         settings.pointee.rc_end_usage = AOM_CBR
-        settings.pointee.rc_min_quantizer = 10
-        settings.pointee.rc_max_quantizer = 63
+        let isScreen = configuration.content == .screen
+        settings.pointee.rc_min_quantizer = isScreen ? Self.screenQuantizer : 10
+        settings.pointee.rc_max_quantizer = isScreen ? Self.screenQuantizer : 63
         settings.pointee.rc_undershoot_pct = 50
         settings.pointee.rc_overshoot_pct = 15
-        settings.pointee.rc_dropframe_thresh = 30
+        settings.pointee.rc_dropframe_thresh = isScreen ? 0 : 30
         settings.pointee.rc_resize_mode = 0
         let buffer = max(configuration.bufferDuration.inMilliseconds, 100)
         settings.pointee.rc_buf_sz = UInt32(buffer * 2)
@@ -90,8 +96,13 @@ final class AV1Encoder: VideoEncoder {
         try control(AOME_SET_CPUUSED, isSmall && configuration.speed == .normal ? Self.small : Self.fastest)
         try control(AOME_SET_MAX_INTRA_BITRATE_PCT, configuration.maxIntraPercent)
         try control(AV1E_SET_MAX_INTER_BITRATE_PCT, configuration.maxIntraPercent)
+        if isScreen {
+            painter = ScreenPainter(width: configuration.width, height: configuration.height)
+            try control(AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
+            try control(AV1E_SET_ENABLE_PALETTE, 1)
+        }
         // Rate is taken from blocks that stand still, and given to those that move.
-        try control(AV1E_SET_AQ_MODE, 3)
+        try control(AV1E_SET_AQ_MODE, isScreen ? 0 : 3)
         // What costs time in real time, and gains little there.
         for off in [
             AV1E_SET_ENABLE_TPL_MODEL, AV1E_SET_DELTAQ_MODE, AV1E_SET_ENABLE_ORDER_HINT, AV1E_SET_ENABLE_OBMC,
@@ -142,33 +153,22 @@ final class AV1Encoder: VideoEncoder {
                 throw .failed(operation: "AV1 rate", reason: reason)
             }
         }
-        still.prepare(picture.changes, timestamp: timestamp, rate: configuration.bitRate)
-        try applyMap(isKeyframe: forceKeyframe)
-        wrap(picture)
-        let flags = aom_enc_frame_flags_t(forceKeyframe ? kAOM_FORCE_KEY : 0)
+        let isKeyframe = forceKeyframe || !isBegun
+        isBegun = true
+        painter?.paint(
+            picture, isKeyframe: isKeyframe,
+            bits: Double(configuration.bitRate.bitsPerSecond) / configuration.framesPerSecond)
+        wrap(painter?.canvas ?? picture)
+        let flags = aom_enc_frame_flags_t(isKeyframe ? kAOM_FORCE_KEY : 0)
         guard aom_codec_encode(context, image, time, duration, flags) == AOM_CODEC_OK else {
             throw .failed(operation: "AV1 encoder", reason: reason)
         }
         let frame = take(timestamp: timestamp)
-        if let frame {
-            still.noteCoded(isKeyframe: frame.isKeyframe, timestamp: timestamp, rate: configuration.bitRate)
-        }
+        painter?.noteCoded(bytes: frame?.data.count ?? 0)
         return frame
     }
 
-    /// Tells libaom which blocks of 16×16 to leave as they are. It copies the map.
-    private func applyMap(isKeyframe: Bool) throws(CodecError) {
-        let isUsed = still.hasStill && !isKeyframe
-        guard isUsed || hasMap else { return }
-        let rows = UInt32(ChangeMap.blocks(configuration.height))
-        let columns = UInt32(ChangeMap.blocks(configuration.width))
-        var map = still.active
-        let isSet = map.withUnsafeMutableBufferPointer { map in
-            caom_set_active_map(context, isUsed ? map.baseAddress : nil, rows, columns) == AOM_CODEC_OK
-        }
-        guard isSet else { throw .failed(operation: "AV1 active map", reason: reason) }
-        hasMap = isUsed
-    }
+    var hasMore: Bool { painter?.hasMore ?? false }
 
     /// Points libaom's image at the picture's planes, which libaom copies before `encode` returns.
     private func wrap(_ picture: Picture) {

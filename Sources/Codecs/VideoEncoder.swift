@@ -9,6 +9,13 @@ package struct VideoEncoderConfiguration: Sendable, Hashable {
         case fast
     }
 
+    /// What the pictures show, on which AV1's tools depend.
+    package enum Content: Sendable, Hashable {
+        case faces
+        /// Text and graphics.
+        case screen
+    }
+
     package var codec: VideoCodec
     /// In pixels.
     package var width: Int
@@ -29,11 +36,12 @@ package struct VideoEncoderConfiguration: Sendable, Hashable {
     /// must not share one unless their sizes are equal: a receiver that lost the packet with the new sets would decode
     /// the new pictures with the old ones and show garbage. An unknown id makes it request a keyframe.
     package var parameterSetID: Int
+    package var content: Content
 
     package init(
         codec: VideoCodec, width: Int, height: Int, framesPerSecond: Double, bitRate: BitRate, temporalLayers: Int = 1,
         maxNALSize: Int? = nil, speed: Speed = .normal, keyframeInterval: Duration? = nil,
-        bufferDuration: Duration = .milliseconds(500), parameterSetID: Int = 0
+        bufferDuration: Duration = .milliseconds(500), parameterSetID: Int = 0, content: Content = .faces
     ) {
         self.codec = codec
         self.width = width
@@ -46,6 +54,7 @@ package struct VideoEncoderConfiguration: Sendable, Hashable {
         self.keyframeInterval = keyframeInterval
         self.bufferDuration = bufferDuration
         self.parameterSetID = parameterSetID
+        self.content = content
     }
 
     var keyframeIntervalFrames: Int? {
@@ -64,11 +73,19 @@ package protocol VideoEncoder: AnyObject {
     /// configured size. A forced keyframe is never dropped.
     func encode(_ picture: Picture, timestamp: Int64, forceKeyframe: Bool) throws(CodecError) -> EncodedVideoFrame?
 
+    /// Whether the encoder has more to say of the last picture than its frame had room for: it is encoded again, though
+    /// it stands still.
+    var hasMore: Bool { get }
+
     /// Sets the bit rate from the next frame on, without a keyframe.
     func setBitRate(_ rate: BitRate)
 
     /// Sets the rate of the pictures from the next frame on.
     func setFrameRate(_ framesPerSecond: Double)
+}
+
+extension VideoEncoder {
+    package var hasMore: Bool { false }
 }
 
 /// Opens an encoder for the configuration's codec: x264, libvpx or libaom.

@@ -164,7 +164,10 @@ package final class PeerSession {
     /// Whether the choice is the same, and its codec is not: it has stood for a while, or the machine became busy.
     func changesCodec(at now: Instant) -> Bool { isChoiceThin(at: now) != isThin }
 
-    private var kind: RenditionKind? { ladder.kind(of: selector.choice, hasScreen: engine.hasScreen(in: view.group)) }
+    private var kind: RenditionKind? {
+        ladder.kind(of: selector.choice, hasScreen: engine.hasScreen(in: view.group), isThin: isThin)
+    }
+
     private var codec: VideoCodec? { isThin ? .av1 : format?.codec }
 
     private func subscribe(_ kind: RenditionKind, _ codec: VideoCodec) -> RenditionKey? {

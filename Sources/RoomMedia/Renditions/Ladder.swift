@@ -31,6 +31,9 @@ package struct Ladder: Hashable, Sendable {
         package var rung: Rung
         /// At its size.
         package var stills: Rung
+        /// In place of the lowest rung while a screen is shared: the canvas' size, five frames a second, so that text
+        /// can be read.
+        package var screen: Rung
     }
 
     package let rungs: [Rung]
@@ -115,18 +118,21 @@ package struct Ladder: Hashable, Sendable {
         joining.untriedBitRate = min(joining.bitRate, low.bitRate)
         self.joining = joining
         let large = size(min(Self.thinSide, short))
-        thin = rungs.count > 1 && large.width * large.height > low.pixels ? Self.thin(low, large) : nil
+        thin = rungs.count > 1 && large.width * large.height > low.pixels ? Self.thin(low, large, rungs[0]) : nil
     }
 
-    private static func thin(_ low: Rung, _ size: (width: Int, height: Int)) -> Thin {
-        Thin(
+    private static func thin(_ low: Rung, _ size: (width: Int, height: Int), _ top: Rung) -> Thin {
+        let least = RenditionSelector.Configuration.thin.lowestOfLowest * RenditionControl.headers
+        return Thin(
             rung: Rung(
                 width: size.width, height: size.height, framesPerSecond: min(low.framesPerSecond, thinFramesPerSecond),
-                bitRate: low.bitRate,
-                leastShare: RenditionSelector.Configuration.thin.lowestOfLowest * RenditionControl.headers),
+                bitRate: low.bitRate, leastShare: least),
             stills: Rung(
                 width: size.width, height: size.height, framesPerSecond: 1, bitRate: .kilobits(60),
-                leastShare: leastShareOfStill))
+                leastShare: leastShareOfStill),
+            screen: Rung(
+                width: top.width, height: top.height, framesPerSecond: min(leastScreenFrames, top.framesPerSecond),
+                bitRate: low.bitRate, leastShare: least))
     }
 
     package init(_ configured: [RoomMediaConfiguration.Rung], _ format: ViewFormat) {
@@ -175,6 +181,7 @@ package struct Ladder: Hashable, Sendable {
         guard codec == .av1, let thin else { return rung(for: kind) }
         return switch kind {
         case .rung(let index) where index == rungs.count - 1: thin.rung
+        case .screen(let index) where index == rungs.count - 1: thin.screen
         case .stills: thin.stills
         case .rung, .screen, .joining: rung(for: kind)
         }

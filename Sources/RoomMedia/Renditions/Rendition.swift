@@ -155,6 +155,7 @@ package final class Rendition: Sendable {
             let loops = state.withLock { state in
                 state.framesSent += 1
                 state.bytesSent += frame.data.count
+                if encoder.hasMore { state.control.noteUnfinished() }
                 if frame.isKeyframe {
                     state.keyframes += 1
                     state.control.noteKeyframe(at: tick)
@@ -196,11 +197,13 @@ package final class Rendition: Sendable {
             VideoEncoderConfiguration(
                 codec: key.codec, width: rung.width, height: rung.height, framesPerSecond: Double(rung.framesPerSecond),
                 bitRate: rate, temporalLayers: rung.framesPerSecond > 8 ? 2 : 1,
-                maxNALSize: key.singleNAL ? maxPayload : nil, speed: speed, parameterSetID: parameterSetID))
+                maxNALSize: key.singleNAL ? maxPayload : nil, speed: speed, parameterSetID: parameterSetID,
+                content: isScreen ? .screen : .faces))
         encoder.value = made
         return made
     }
 
+    private var isScreen: Bool { if case .screen = key.kind { true } else { false } }
     private var maxPayload: Int { state.withLock { $0.control.maxPayload } }
 
     var isBusy: Bool { lane.isBusy }

@@ -186,11 +186,14 @@ package struct RenditionControl: Sendable {
         isUrgent = false
     }
 
-    /// Notes that the encoder skipped the frame to hold its rate: the next tick's picture is encoded even if unchanged.
+    /// Notes that the encoder skipped the frame to hold its rate.
     package mutating func noteSkipped(isKeyframe: Bool) {
-        encodedGeneration = .max
+        noteUnfinished()
         if isKeyframe { noteLostKeyframe() }
     }
+
+    /// Notes that the frame does not show all of its picture: the next tick's is encoded even if unchanged.
+    package mutating func noteUnfinished() { encodedGeneration = .max }
 
     /// Requests the keyframe again that the encoder did not make.
     package mutating func noteLostKeyframe() { isUrgent = true }

@@ -23,10 +23,13 @@ package enum RenditionKind: Hashable, Sendable {
 extension Ladder {
     /// What a peer gets by its choice; nil: audio alone.
     ///
-    /// - Parameter hasScreen: whether somebody shares a screen.
-    package func kind(of choice: RenditionSelector.Choice, hasScreen: Bool) -> RenditionKind? {
+    /// - Parameters:
+    ///   - hasScreen: whether somebody shares a screen.
+    ///   - isThin: whether it is made in AV1 (`ThinCodec`), in which the lowest rung has a screen too.
+    package func kind(of choice: RenditionSelector.Choice, hasScreen: Bool, isThin: Bool = false) -> RenditionKind? {
         switch choice {
-        case .rung(let index): hasScreen && screens[index] != nil ? .screen(index) : .rung(index)
+        case .rung(let index):
+            hasScreen && (screens[index] != nil || isThin && index == rungs.count - 1) ? .screen(index) : .rung(index)
         case .stills: .stills
         case .audioOnly: nil
         }

@@ -53,6 +53,25 @@ struct RenditionControlTests {
         #expect(control.rate == ladder.rungs[2].leastBitRate)
     }
 
+    // MARK: - Pictures
+
+    @Test("A picture that stands still is encoded once a second; one that is not shown whole yet, with each period")
+    func unfinished() {
+        var control = running()
+        func encoded(from start: Int64, isWhole: Bool) -> Int {
+            (0..<30).count { tick in
+                let now = at(start + Int64(tick) * 33)
+                guard control.wantsPicture(at: now, generation: 7) else { return false }
+                control.noteQueued(picture: 7, at: now)
+                if !isWhole { control.noteUnfinished() }
+                return true
+            }
+        }
+        #expect(encoded(from: 1000, isWhole: true) == 1)
+        #expect(encoded(from: 3000, isWhole: false) >= 29)
+        #expect(encoded(from: 5000, isWhole: true) <= 2)
+    }
+
     // MARK: - Keyframes
 
     @Test("Repairing members share a budget of keyframes; an urgent member does not wait for it")

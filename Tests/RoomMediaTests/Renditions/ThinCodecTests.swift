@@ -13,7 +13,7 @@ struct ThinCodecTests {
     }
     private func at(_ seconds: Double) -> Instant { .zero + .milliseconds(Int64(seconds * 1000)) }
 
-    @Test("the lowest rung has 360 lines at the same bit rate, and so have stills")
+    @Test("the lowest rung has 360 lines at the same bit rate, so have stills, and a screen has the canvas' size")
     func rungs() throws {
         let thin = try #require(ladder.thin)
         #expect((thin.rung.width, thin.rung.height, thin.rung.framesPerSecond) == (640, 360, 15))
@@ -21,6 +21,12 @@ struct ThinCodecTests {
         #expect(thin.rung.leastBitRate < (ladder.rungs.last?.leastBitRate ?? .zero))
         let last = ladder.rungs.count - 1
         #expect(ladder.rung(for: .rung(last), .av1) == thin.rung && ladder.rung(for: .stills, .av1).height == 360)
+        let screen = ladder.rung(for: .screen(last), .av1)
+        #expect((screen.width, screen.height, screen.framesPerSecond) == (1280, 720, 5))
+        #expect(screen.bitRate == ladder.rungs.last?.bitRate)
+        #expect(ladder.kind(of: .rung(last), hasScreen: true, isThin: true) == .screen(last))
+        #expect(ladder.kind(of: .rung(last), hasScreen: true) == .rung(last))
+        #expect(ladder.kind(of: .rung(last), hasScreen: false, isThin: true) == .rung(last))
         for kind in [RenditionKind.rung(0), .screen(1), .joining] {
             #expect(ladder.rung(for: kind, .av1) == ladder.rung(for: kind))
         }

@@ -18,6 +18,7 @@ struct CodecsCommand: ParsableCommand {
     @Option(help: "Rates in kbit/s, comma-separated.") var rates = "75,110"
     @Option(help: "Heights in lines, comma-separated.") var heights = "180,360"
     @Option(help: "Frames a second; the film is thinned out to it.") var framesPerSecond = 15
+    @Flag(help: "The film is a shared screen, as text is.") var screen = false
     @Option(help: "A folder for the picture at the end of each.") var pictures: String?
 
     func run() throws {
@@ -27,7 +28,8 @@ struct CodecsCommand: ParsableCommand {
             for height in Self.numbers(heights) {
                 for codec in VideoCodec.allCases {
                     let run = try CodecRun(
-                        film, codec, height: height & ~1, framesPerSecond: framesPerSecond, rate: .kilobits(rate))
+                        film, codec, height: height & ~1, framesPerSecond: framesPerSecond, rate: .kilobits(rate),
+                        content: screen ? .screen : .faces)
                     table.add([
                         codec.rawValue, "\(run.width)×\(height)", "\(rate)k", String(format: "%.0fk", run.kilobits),
                         String(format: "%.3f", run.likeness), String(format: "%.3f", run.least),
@@ -121,13 +123,14 @@ struct CodecRun {
     private(set) var last: Picture?
 
     init(
-        _ film: Film, _ codec: VideoCodec, height: Int, framesPerSecond: Int, rate: BitRate
+        _ film: Film, _ codec: VideoCodec, height: Int, framesPerSecond: Int, rate: BitRate,
+        content: VideoEncoderConfiguration.Content
     ) throws {
         width = (film.width * height / film.height + 1) & ~1
         let encoder = try makeVideoEncoder(
             VideoEncoderConfiguration(
                 codec: codec, width: width, height: height, framesPerSecond: Double(framesPerSecond), bitRate: rate,
-                temporalLayers: framesPerSecond > 8 ? 2 : 1))
+                temporalLayers: framesPerSecond > 8 ? 2 : 1, content: content))
         let decoder = try BareDecoder(codec)
         let step = max(1, film.framesPerSecond / Double(framesPerSecond))
         var (bytes, frames, sum, spent) = (0, 0, 0.0, Int64(0))
