@@ -10,7 +10,7 @@ final class RoomRegistry: Sendable {
 
     private struct State {
         var rooms: [String: LiveRoom] = [:]
-        var seats: [String: Seat] = [:]
+        var seats: [String: RegisteredSeat] = [:]
         /// How many seats of a room are used; a room without any may be displaced.
         var usedSeats: [String: Int] = [:]
         /// How many seats a room has; one that has lost its last is abandoned.
@@ -40,13 +40,13 @@ final class RoomRegistry: Sendable {
             seat.life.end()
         }
 
-        mutating func add(_ seat: Seat, _ id: String) {
+        mutating func add(_ seat: RegisteredSeat, _ id: String) {
             seats[id] = seat
             if let owner = seat.screenOf { screens[owner] = id }
             count(seat, 1)
         }
 
-        private mutating func count(_ seat: Seat, _ change: Int) {
+        private mutating func count(_ seat: RegisteredSeat, _ change: Int) {
             let left = (seatsOfRooms[seat.room] ?? 0) + change
             seatsOfRooms[seat.room] = left > 0 ? left : nil
             if left > 0 { capacity.reviveRoom(seat.room) } else { capacity.abandonRoom(seat.room) }
@@ -230,7 +230,7 @@ final class RoomRegistry: Sendable {
 
     // MARK: - Seats
 
-    func seat(_ id: String) -> Seat? { state.withLock { $0.seats[id] } }
+    func seat(_ id: String) -> RegisteredSeat? { state.withLock { $0.seats[id] } }
     func room(of participant: String) -> LiveRoom? {
         state.withLock { state in state.seats[participant].flatMap { state.rooms[$0.room] } }
     }
@@ -250,7 +250,7 @@ final class RoomRegistry: Sendable {
     }
 
     /// - Parameter isUsed: whether it is from the start; otherwise it may be displaced until it has media.
-    func add(_ seat: Seat, _ id: String, isUsed: Bool = false) {
+    func add(_ seat: RegisteredSeat, _ id: String, isUsed: Bool = false) {
         state.withLock { state in
             state.add(seat, id)
             if isUsed { state.setUsed(id, true) } else { state.capacity.rest(seat.place) }

@@ -116,7 +116,7 @@ final class SeatService: Sendable {
         slot.audience.listeners[id] = RoomAudience.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),
             chatChannel: request.chatChannel, media: request.media)
-        registry.add(Seat(room: request.room, client: request.client, place: place, life: SeatLiveness()), id)
+        registry.add(RegisteredSeat(room: request.room, client: request.client, place: place, life: SeatLiveness()), id)
         joined.startsRecording =
             configuration.recording.start == .onFirstJoin && slot.outputs.running.isEmpty
             && slot.outputs.pending.recordings.isEmpty
@@ -278,7 +278,8 @@ final class SeatService: Sendable {
                 try slot.room.addScreenPeer(id, of: participant, at: MonotonicClock.now())
                 slot.audience.screens[id] = RoomAudience.ScreenListener(participant: participant, ended: ended)
                 registry.add(
-                    Seat(room: room, client: client.inside, place: place, life: SeatLiveness(), screenOf: participant),
+                    RegisteredSeat(
+                        room: room, client: client.inside, place: place, life: SeatLiveness(), screenOf: participant),
                     id)
             }
         } catch {

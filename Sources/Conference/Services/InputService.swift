@@ -84,7 +84,8 @@ package final class InputService: Sendable {
         let input = RoomInput(id: id, room: room, participant: participant, name: name, pulled: pulled, wish: wish)
         slot.outputs.inputs.append(input)
         rooms.registry.add(
-            Seat(room: room, client: .administrator, place: place, life: SeatLiveness()), participant, isUsed: true)
+            RegisteredSeat(room: room, client: .administrator, place: place, life: SeatLiveness()), participant,
+            isUsed: true)
         rooms.tell([.inputStarted(input.info)], of: slot.room)
         return input
     }

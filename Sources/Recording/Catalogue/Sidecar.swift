@@ -1,6 +1,5 @@
 import Basics
 import FoundationEssentials
-import Glibc
 
 /// Reads and writes the JSON file beside a recording, which holds its `RecordingEntry`.
 enum Sidecar {
@@ -12,13 +11,9 @@ enum Sidecar {
 
     /// Reads a file that `write` wrote.
     static func read<Value: Decodable>(_ type: Value.Type, _ path: String) -> Value? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
+        guard let bytes = SystemFile.read(path: path, upTo: maxSize) else { return nil }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
-        let size = SystemFile.size(descriptor)
-        guard size <= maxSize, let bytes = SystemFile.read(descriptor, size, at: 0) else { return nil }
         return try? decoder.decode(type, from: Data(bytes))
     }
 

@@ -17,6 +17,15 @@ enum SystemFile {
         return done == count ? bytes : nil
     }
 
+    /// The bytes of a file; nil where it cannot be read, or has more than so many.
+    static func read(path: String, upTo limit: Int) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let size = size(descriptor)
+        return size <= limit ? read(descriptor, size, at: 0) : nil
+    }
+
     /// Writes all `bytes`. Returns 0, or the `errno` of a failure.
     static func write(_ descriptor: Int32, _ bytes: [UInt8], at offset: Int) -> Int32 {
         bytes.withUnsafeBytes { buffer in

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 
 /// The files of a recording's timeline beside it: `<id>.timeline.json` and `<id>.vtt`.
 enum TimelineFiles {
@@ -16,11 +15,7 @@ enum TimelineFiles {
     }
 
     static func read(base: String) -> RecordingTimeline? {
-        let descriptor = open(base + jsonSuffix, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        let size = SystemFile.size(descriptor)
-        guard size <= maxSize, let bytes = SystemFile.read(descriptor, size, at: 0) else { return nil }
+        guard let bytes = SystemFile.read(path: base + jsonSuffix, upTo: maxSize) else { return nil }
         return try? JSONDecoder().decode(RecordingTimeline.self, from: Data(bytes))
     }
 

@@ -128,4 +128,65 @@ import Testing
         }
         #expect(checked == Set((0..<UInt16(limit)).map { Self.flow(1000 + $0) }))
     }
+
+    /// RFC 8445 §5.1.1.3 and §5.1.2.
+    @Test("Each address of ours has a foundation of its own and the priority of its place, and TCP comes last")
+    func candidates() {
+        let udp = (0..<3).map { Candidate.host(Self.remote(1000), preference: $0) }
+        let tcp = (0..<3).map { Candidate.host(Self.remote(1000), transport: .tcp, preference: $0) }
+        let all = udp + tcp
+        #expect(Set(all.map(\.foundation)).count == all.count)
+        #expect(udp[0].priority == 126 << 24 | 65_535 << 8 | 255 && udp[2].priority == 126 << 24 | 65_533 << 8 | 255)
+        #expect(all.map(\.priority) == all.map(\.priority).sorted(by: >))
+    }
+
+    /// RFC 8445 §6.1.2.6 and §8.
+    @Test("A pair waits, is checked, has succeeded, and is nominated once a better one has had its time")
+    func nomination() throws {
+        var agent = Self.caller(ports: [1000, 2000])
+        func states() -> [String] {
+            agent.paths.map { path in
+                switch path.check {
+                case .waiting: "waiting"
+                case .running: "running"
+                case .succeeded: "succeeded"
+                case .none: "none"
+                }
+            }
+        }
+        #expect(states() == ["waiting", "waiting"])
+        agent.advance(to: Self.start)
+        #expect(try Self.check(of: &agent).flow == Self.flow(1000) && states() == ["running", "waiting"])
+        var now = Self.start + .milliseconds(50)
+        agent.advance(to: now)
+        let (check, flow) = try Self.check(of: &agent)
+        #expect(flow == Self.flow(2000) && !check.useCandidate && states() == ["running", "running"])
+        let answered = now
+        Self.give(Self.answer(check), to: &agent, on: flow, at: now)
+        #expect(states() == ["running", "succeeded"])
+        var nominated: (after: Duration, flow: Flow)?
+        while nominated == nil, now < Self.start + .seconds(1) {
+            now += .milliseconds(10)
+            agent.advance(to: now)
+            while let (bytes, flow) = agent.nextTransmit() {
+                let message = bytes.withUnsafeBytes { STUNMessage(parsing: $0) }
+                if message?.useCandidate == true { nominated = nominated ?? (now - answered, flow) }
+            }
+        }
+        let delay = ICEConfiguration().nominationDelay
+        let found = try #require(nominated)
+        #expect(found.flow == flow && found.after >= delay && found.after < delay + .milliseconds(100))
+    }
+
+    /// RFC 8445 §11.
+    @Test("A keepalive is no answer and no check: it validates nothing and gets no reply")
+    func keepalive() throws {
+        var agent = Self.caller(ports: [1000])
+        agent.advance(to: Self.start)
+        let (check, flow) = try Self.check(of: &agent)
+        let ignored = agent.ignoredMessages
+        let keepalive = STUNMessage(.indication, transaction: check.transaction).encoded(password: nil)
+        for _ in 0..<5 { Self.give(keepalive, to: &agent, on: flow) }
+        #expect(!agent.isValidated(flow) && agent.ignoredMessages == ignored && agent.nextTransmit() == nil)
+    }
 }

@@ -9,9 +9,6 @@ struct Room: Sendable {
     static let seatRetention = Duration.seconds(15)
     /// How long a participant without signalling keeps its seat after its media connection was lost.
     static let silenceLimit = Duration.seconds(30)
-    /// How long a participant keeps its seat without a media connection, whatever its signalling does. A page that is
-    /// told comes back at once, where its user still decides on the camera.
-    static let seatWithoutMedia = Duration.seconds(60)
 
     let id: String
     var settings: RoomSettings
@@ -49,8 +46,8 @@ struct Room: Sendable {
     /// The keys of the hosts.
     private(set) var hosts = Hosts()
     private(set) var links = GuestLinks()
-    /// See `Hosts.absence`.
-    var hostAbsence = Hosts.absence
+    /// See `ConferenceConfiguration.Rooms.hostAbsence`.
+    var hostAbsence = ConferenceConfiguration.Rooms().hostAbsence
     /// The room is moving to another server, and ends here at this time at the latest.
     var movingUntil: Instant?
 
@@ -477,7 +474,9 @@ struct Room: Sendable {
     /// The members whose seats have expired.
     ///
     /// - Parameter limit: how long a seat stays without a media connection.
-    func expired(at now: Instant, withoutMedia limit: Duration = seatWithoutMedia) -> [String] {
+    func expired(at now: Instant, withoutMedia limit: Duration = ConferenceConfiguration.Limits().seatWithoutMedia)
+        -> [String]
+    {
         members.filter { member in
             if let lost = member.signallingLostAt, now - lost >= Room.seatRetention { return true }
             guard !member.isInput, let silent = member.mediaLostAt, now - silent >= Room.silenceLimit else {

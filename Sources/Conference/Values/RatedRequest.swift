@@ -1,5 +1,3 @@
-import Basics
-
 /// The requests of a participant that are limited in rate: each costs everyone in the room, or its loop.
 enum RatedRequest: String, Sendable, CaseIterable {
     /// An offer, an answer or an ICE restart.
@@ -50,37 +48,4 @@ enum RatedRequest: String, Sendable, CaseIterable {
         case .recordedAgain: "changes of who is recorded"
         }
     }
-}
-
-/// The remaining allowance of one seat. A value.
-struct SeatAllowance: Sendable {
-    /// Created at the first use: most seats use two or three of them.
-    private var buckets: [RatedRequest: TokenBucket] = [:]
-
-    /// Takes one request of the allowance, or throws with the time to wait.
-    mutating func take(_ request: RatedRequest, at now: Instant) throws(ConferenceError) {
-        let (rate, size) = request.allowance
-        var bucket = buckets[request] ?? TokenBucket(rate: rate, size: size, at: now)
-        defer { buckets[request] = bucket }
-        if bucket.take(at: now) { return }
-        throw .tooFast("Too many \(request.plural): try again in a moment.", retryAfter: bucket.wait(at: now))
-    }
-}
-
-/// One participant in the registry of all rooms, or the peer of a participant's screen.
-struct Seat: Sendable {
-    let room: String
-    let client: JoinClient
-    let place: Capacity.SeatPlace
-    let life: SeatLiveness
-    /// The participant whose screen the peer sends; nil: the seat is a participant's.
-    var screenOf: String?
-    var allowance = SeatAllowance()
-    /// When its peer began to connect; nil: there is no peer, or it is connected.
-    var halfOpenSince: Instant?
-    /// When to look next whether a valid check of that peer has come.
-    var nextLook = Instant.distantPast
-    /// Whether its peer is connected; without one the seat may be displaced. An input's always is.
-    var isUsed = false
-    var wasUsed = false
 }

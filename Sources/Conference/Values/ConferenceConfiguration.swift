@@ -55,9 +55,9 @@ package struct ConferenceConfiguration: Sendable {
         package var settings = RoomSettings()
         /// A room without anyone ends after this.
         package var emptyTimeout: Duration = .seconds(30)
-        /// How long those in a room wait for a host whose connection is lost, before one of them acts as the moderator;
-        /// an argument for tests.
-        package var hostAbsence = Hosts.absence
+        /// How long those in a room wait for a host whose connection is lost, before one of them acts as the moderator:
+        /// for longer than a server needs to be started again, and a page to be loaded. An argument for tests.
+        package var hostAbsence = Duration.seconds(120)
         /// Whether a join creates the room, or only `RoomDirectory.create` does.
         package var create = Creation.onJoin
         /// The settings of new rooms by their names.
@@ -155,8 +155,9 @@ package struct ConferenceConfiguration: Sendable {
         /// Seats whose peer has not connected yet.
         package var halfOpen = 200
         package var halfOpenPerAddress = 40
-        /// How long a seat without a media connection stays, whatever its signalling does.
-        package var seatWithoutMedia = Room.seatWithoutMedia
+        /// How long a participant keeps its seat without a media connection, whatever its signalling does. A page that is
+        /// told comes back at once, where its user still decides on the camera.
+        package var seatWithoutMedia = Duration.seconds(60)
         /// The time from the two descriptions to the client's first valid connectivity check.
         package var firstCheck = Duration.seconds(5)
         /// Those who wait to be let into rooms (`RoomSettings.admit`).

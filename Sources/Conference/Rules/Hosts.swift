@@ -11,9 +11,6 @@ struct Hosts: Hashable, Sendable {
     static let most = 16
     /// How long the keys are good after the last person has left, and how long those wait for a holder who come then.
     static let keep = Duration.seconds(3600)
-    /// How long those who are in a room wait for a holder whose connection is lost: for longer than a server needs to be
-    /// started again, and a page to be loaded.
-    static let absence = Duration.seconds(120)
 
     /// Digests, the oldest first; the API's before all others.
     private(set) var keys: [String] = []
