@@ -176,7 +176,10 @@ struct ScreenPainter {
             return count * 2 < lines.count ? nil : sum / max(count, 1)
         }
         guard let standing = difference(0), standing > 0 else { return nil }
-        let limit = Int(Double(standing) * Self.scrolledShare)
-        return (1...Self.farthest).lazy.flatMap { [$0, -$0] }.first { (difference($0) ?? .max) < limit }
+        // The best, not the first that is good enough: strokes overlap with themselves a line further.
+        let best = (1...Self.farthest).lazy.flatMap { [$0, -$0] }.map { (shift: $0, rest: difference($0) ?? .max) }
+            .min { $0.rest < $1.rest }
+        guard let best, Double(best.rest) < Double(standing) * Self.scrolledShare else { return nil }
+        return best.shift
     }
 }

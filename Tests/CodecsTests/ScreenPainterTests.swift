@@ -42,7 +42,8 @@ import Testing
             let frame = try #require(try encoder.encode(picture, timestamp: time, forceKeyframe: isKeyframe))
             time += 18_000
             sizes.append(frame.data.count)
-            shown = try #require(decoder.decode(frame.data))
+            shown = decoder.decode(frame.data)
+            #expect(shown != nil)
         }
 
         /// How many frames it takes until everything is shown.
