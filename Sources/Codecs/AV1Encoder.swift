@@ -38,21 +38,13 @@ final class AV1Encoder: VideoEncoder {
         context.initialize(to: aom_codec_ctx_t())
         settings.initialize(to: aom_codec_enc_cfg_t())
         image.initialize(to: aom_image_t())
-        do throws(CodecError) {
-            try open()
-        } catch {
-            // A failed initialisation has already destroyed its context.
-            free()
-            throw error
-        }
+        // All properties are set, so `deinit` runs also where this throws.
+        try open()
     }
 
     deinit {
+        // Without effect on a context whose initialisation failed, which has destroyed it already.
         aom_codec_destroy(context)
-        free()
-    }
-
-    private func free() {
         settings.deallocate()
         context.deallocate()
         image.deallocate()

@@ -16,8 +16,6 @@ struct ScreenPainter {
     private static let coarseness = 12
     /// Bits that nothing needed are kept for as many frames.
     private static let savedFrames = 2.0
-    /// Where more than this part of the picture has changed at once, painting begins at the top again.
-    private static let newPage = 0.25
     /// Text that was scrolled by as many lines of samples at most, between two frames, is moved …
     private static let farthest = 160
     /// … where that leaves less than this part of the difference.
@@ -30,10 +28,8 @@ struct ScreenPainter {
     private let columns: Int
     private let rows: Int
     private let previous: Picture
-    /// The cell at which painting goes on.
+    /// The cell at which painting goes on: from there to the end, then from the top, so that every cell has its turn.
     private var next = 0
-    /// How many cells were to be painted before the last frame painted some.
-    private var stale = 0
     /// The bits that the frames may have beyond those that they had.
     private var allowance = 0.0
     /// The bits that a cell of text takes, as far as it is known.
@@ -53,20 +49,17 @@ struct ScreenPainter {
         painted = 0
         if isKeyframe {
             canvas.replace(with: Self.coarse(picture))
-            (next, stale, hasMore) = (0, columns * rows, true)
+            (next, hasMore) = (0, true)
         } else {
             scroll(picture)
-            let cells = (0..<columns * rows).filter { difference(picture, canvas, $0) > Self.noise }
-            if Double(cells.count - stale) > Self.newPage * Double(columns * rows) { next = 0 }
-            stale = cells.count
-            paint(cells, picture)
+            paint((0..<columns * rows).filter { difference(picture, canvas, $0) > Self.noise }, picture)
         }
         previous.replace(with: picture)
     }
 
     private mutating func paint(_ cells: [Int], _ picture: Picture) {
         var room = allowance
-        // The rest comes first: what changes all the time must not keep what is below it from being painted.
+        // What changes all the time must not keep what is below it from being painted.
         for cell in cells.filter({ $0 >= next }) + cells.filter({ $0 < next }) {
             guard room >= cellBits / 2 else {
                 next = cell

@@ -28,18 +28,12 @@ final class VP8Encoder: VideoEncoder {
         context.initialize(to: vpx_codec_ctx_t())
         settings.initialize(to: vpx_codec_enc_cfg_t())
         image.initialize(to: vpx_image_t())
-        do throws(CodecError) {
-            try open()
-        } catch {
-            // A failed vpx_codec_enc_init has already destroyed its context.
-            settings.deallocate()
-            context.deallocate()
-            image.deallocate()
-            throw error
-        }
+        // All properties are set, so `deinit` runs also where this throws.
+        try open()
     }
 
     deinit {
+        // Without effect on a context whose initialisation failed, which has destroyed it already.
         vpx_codec_destroy(context)
         settings.deallocate()
         context.deallocate()

@@ -2,8 +2,8 @@ public import Basics
 
 /// A frame that is split into packets once and sent to many peers.
 ///
-/// Payloads of H.264 (RFC 6184) and AV1 are complete. VP8 payloads carry no descriptor: each sender writes its own before them,
-/// since picture ids continue across renditions per peer (RFC 7741 §4.2).
+/// Payloads of H.264 (RFC 6184) and AV1 are complete. VP8 payloads carry no descriptor: each sender writes its own
+/// before them, since picture ids continue across renditions per peer (RFC 7741 §4.2).
 public final class PacketizedVideoFrame: Sendable {
     /// One packet's payload.
     public struct Fragment: Sendable, Equatable {
