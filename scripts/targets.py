@@ -26,6 +26,9 @@ SHARED = ("Package.swift", "Package.resolved")
 # What a plugin makes a target's sources of.
 BUNDLED = {"WebFiles": ("Sources/Web", "Sources/PageBundle", "scripts/bundle_page.py")}
 
+# The suffixes of what the compiler writes beside an object file.
+COMPILED = {".o", ".d", ".dia", ".swiftdeps", ".priors"}
+
 
 @cache
 def manifest():
@@ -127,9 +130,9 @@ def stale(build):
         newest = max((renewed[other] for other in below(name) & renewed.keys()), default=0)
         objects = products / f"{name}.build"
         if any(path.stat().st_mtime < newest for path in objects.rglob("*.o")):
-            # The map stays: SwiftPM writes it while it plans, and where no file of the package is new or gone it does not plan again.
+            # The rest stays: SwiftPM writes it while it plans, and where no file of the package is new or gone it does not plan again.
             for path in files(objects):
-                if path.name != "output-file-map.json":
+                if path.suffix in COMPILED:
                     path.unlink()
             print(name)
     record.write_text(json.dumps(contents))

@@ -15,7 +15,7 @@ let package = Package(
     name: "pair",
     targets: [
         .target(name: "Lower"), .executableTarget(name: "Upper", dependencies: ["Lower"]),
-        .testTarget(name: "UpperTests", dependencies: ["Upper"]),
+        .testTarget(name: "UpperTests", dependencies: ["Upper"], resources: [.copy("Fixtures")]),
     ])
 """
 LOWER = "public struct Size {{ {private}public var number = 7; public init() {{}} }}\n"
@@ -27,7 +27,7 @@ def test_products_of_another_layout_are_built_again(tmp_path):
     """A private stored property is no part of an interface; what was compiled for the size without it goes, and the build goes on."""
     for name, text in {
         "Package.swift": MANIFEST, "Sources/Lower/Size.swift": LOWER.format(private=""), "Sources/Upper/main.swift": UPPER,
-        "Tests/UpperTests/None.swift": "\n",
+        "Tests/UpperTests/None.swift": "\n", "Tests/UpperTests/Fixtures/golden": "",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -52,7 +52,8 @@ def test_products_of_another_layout_are_built_again(tmp_path):
     (tmp_path / "Sources/Lower/Size.swift").write_text(LOWER.format(private="private let other = 1; "))
     run("swift", "build", "--build-tests")
     # As an incremental build leaves it that compiles nothing above the changed module.
-    for product in (tmp_path / ".build/debug/Upper.build").iterdir():
-        os.utime(product, (1, 1))
-    assert "Upper" in run("scripts/targets.py", "stale", ".build")
+    for target in ("Upper", "UpperTests"):
+        for product in (tmp_path / f".build/debug/{target}.build").iterdir():
+            os.utime(product, (1, 1))
+    assert {"Upper", "UpperTests"} <= set(run("scripts/targets.py", "stale", ".build"))
     assert build() == [] and program() == ["16", "7"]
