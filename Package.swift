@@ -10,6 +10,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// What computes most in tests is optimized in a debug build too, and keeps its assertions. `scripts/packages` asks for it;
+/// for whoever depends on this package SwiftPM would refuse such flags.
+let computing: [SwiftSetting] =
+    strict
+    + (Context.environment["TESSERA_OPTIMIZED"] == nil
+        ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))])
+
 /// From the bottom up: a target imports only those above it in this list.
 let package = Package(
     name: "tessera",
@@ -63,21 +70,21 @@ let package = Package(
         .plugin(name: "PageBundle", capability: .buildTool(), path: "Sources/PageBundle"),
         .target(name: "WebFiles", swiftSettings: strict, plugins: ["PageBundle"]),
 
-        .target(name: "Basics", swiftSettings: strict),
+        .target(name: "Basics", swiftSettings: computing),
         .target(name: "Threads", dependencies: ["Basics", "CThreads"], swiftSettings: strict),
         // Not called Network: Hummingbird and NIO ask `canImport(Network)` to find out whether they are on Apple's
         // platforms.
         .target(name: "Sockets", dependencies: ["Basics", "Threads", "CSockets"], swiftSettings: strict),
         // What OpenSSL computes, each of its objects with one owner.
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
-        .target(name: "Peer", dependencies: ["Basics", "Cryptography", "COpenSSL", "CSRTP"], swiftSettings: strict),
-        .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: strict),
+        .target(name: "Peer", dependencies: ["Basics", "Cryptography", "COpenSSL", "CSRTP"], swiftSettings: computing),
+        .target(name: "Simulation", dependencies: ["Basics", "Peer"], swiftSettings: computing),
         .target(
             name: "Codecs", dependencies: ["Basics", "CAOM", "CFFmpeg", "COpus", "CVPX", "CX264", "CYUV"],
-            swiftSettings: strict
+            swiftSettings: computing
         ),
         .target(
-            name: "Mixing", dependencies: ["Basics", "Codecs", "CLayouts", "CPango", "CYUV"], swiftSettings: strict),
+            name: "Mixing", dependencies: ["Basics", "Codecs", "CLayouts", "CPango", "CYUV"], swiftSettings: computing),
         .target(name: "Recording", dependencies: ["Basics", "Codecs", "CFFmpeg"], swiftSettings: strict),
         .target(
             name: "Streaming", dependencies: ["Basics", "Threads", "Codecs", "CFFmpeg"], swiftSettings: strict),
@@ -93,7 +100,7 @@ let package = Package(
             ], swiftSettings: strict),
         .target(
             name: "RoomMedia", dependencies: ["Basics", "Threads", "Sockets", "Peer", "Codecs", "Mixing"],
-            swiftSettings: strict),
+            swiftSettings: computing),
         .target(
             name: "Conference",
             dependencies: [
@@ -112,7 +119,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
-            ], swiftSettings: strict),
+            ], swiftSettings: computing),
         // HTTP and WebSocket, with the limits of connections, requests and messages. It knows no room, token, app or
         // cluster.
         .target(
@@ -129,7 +136,7 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-            ], swiftSettings: strict),
+            ], swiftSettings: computing),
         // The settings: keys, rules, loading, faults.
         .target(
             name: "Settings",
@@ -261,7 +268,7 @@ let package = Package(
             ], swiftSettings: strict),
         // What the tests of several targets need; in no product.
         .target(
-            name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: computing),
         .testTarget(name: "BasicsTests", dependencies: ["TestSupport", "Basics"], swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "COpenSSL"], swiftSettings: strict),
@@ -386,7 +393,7 @@ let package = Package(
         .target(
             name: "Scenarios", dependencies: ["Basics", "Peer", "Simulation", "Codecs", "RoomMedia"],
             path: "Tests/Benchmarks/Scenarios",
-            swiftSettings: strict),
+            swiftSettings: computing),
         .executableTarget(
             name: "Bench",
             dependencies: [
@@ -408,7 +415,7 @@ let package = Package(
         .target(name: "CFuzzing", path: "Tests/Fuzz/CFuzzing"),
         .target(
             name: "Fuzzing", dependencies: ["Basics", "Threads", "CFuzzing"], path: "Tests/Fuzz/Fuzzing",
-            swiftSettings: strict),
+            swiftSettings: computing),
         .testTarget(
             name: "FuzzTests",
             dependencies: [

@@ -202,7 +202,7 @@ final class SimulatedMember {
         // The voice activity bit, and whether the packet has a copy of the one before (RFC 6716 §4.2.3).
         var payload = [toc, carriesFEC ? 0xE0 : 0x80]
         MediaMark(made: made, tag: carriesFEC ? 1 : 0).write(to: &payload)
-        payload.append(contentsOf: repeatElement(0x33, count: max(0, bytes - payload.count)))
+        payload += [UInt8](repeating: 0x33, count: max(0, bytes - payload.count))
         return payload
     }
 

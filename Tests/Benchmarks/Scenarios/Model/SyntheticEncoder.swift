@@ -95,7 +95,7 @@ struct SyntheticEncoder {
             data += [UInt8(width & 0xFF), UInt8(width >> 8), UInt8(height & 0xFF), UInt8(height >> 8)]
         }
         MediaMark(made: now, tag: tag).write(to: &data)
-        data.append(contentsOf: repeatElement(0x55, count: max(0, size - data.count)))
+        data += [UInt8](repeating: 0x55, count: max(0, size - data.count))
         return PacketizedVideoFrame(
             EncodedVideoFrame(
                 codec: .vp8, data: data, isKeyframe: isKeyframe, temporalLayer: layer, timestamp: now.ticks(at: 90_000),
