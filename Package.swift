@@ -14,7 +14,7 @@ let strict: [SwiftSetting] = [
 /// for whoever depends on this package SwiftPM would refuse such flags.
 let computing: [SwiftSetting] =
     strict
-    + (Context.environment["TESSERA_OPTIMIZED"] == nil
+    + (Context.environment["OPTIMIZED_DEBUG"] == nil
         ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))])
 
 /// From the bottom up: a target imports only those above it in this list.
@@ -268,7 +268,8 @@ let package = Package(
             ], swiftSettings: strict),
         // What the tests of several targets need; in no product.
         .target(
-            name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport", swiftSettings: computing),
+            name: "TestSupport", dependencies: ["Basics", "Threads"], path: "Tests/TestSupport",
+            swiftSettings: computing),
         .testTarget(name: "BasicsTests", dependencies: ["TestSupport", "Basics"], swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "COpenSSL"], swiftSettings: strict),
