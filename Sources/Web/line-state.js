@@ -5,8 +5,8 @@
 const SILENT = 2000;
 /// No picture was decoded for so long though the server sends at least one a second.
 const FROZEN = 2500;
-/// The pictures that a slow link gets now and then come every 3.5 s; without any for so long they stand still too.
-const FROZEN_STILLS = 12_000;
+/// The pictures that a slow link gets now and then come every 7 s at least; without any for so long they stand still too.
+const FROZEN_STILLS = 18_000;
 /// A report of the other side about what it receives is not true any more after so long. Reports come each second or so.
 const OLD = 5000;
 /// A freeze of this length that has just ended is told, s.

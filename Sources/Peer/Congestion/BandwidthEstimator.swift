@@ -119,7 +119,10 @@ struct BandwidthEstimator: Sendable {
             && queue.delay < StandingQueue.harmless && detector.usage != .overused
             && loss.smoothed ?? 0 < Self.ampleLoss
     }
-    var lossFraction: Double { loss.fraction }
+    /// Whether a queue stands on the link.
+    var hasQueue: Bool { queue.delay > StandingQueue.limit }
+    /// Smoothed over some seconds: a sample has as few as twenty packets.
+    var smoothedLoss: Double { loss.smoothed ?? 0 }
     var usage: LinkUsage { detector.usage }
 
     /// Starts probing: the connection is up.
@@ -233,7 +236,8 @@ struct BandwidthEstimator: Sendable {
         let current = min(delay.rate, loss.ceiling ?? .infinity)
         loss.report(
             expected: results.count - lostInSilence, lost: lost - lostInSilence, current: current,
-            acknowledged: acknowledged.rate, roundTrip: roundTrip, at: now)
+            acknowledged: acknowledged.rate, roundTrip: roundTrip,
+            isQueued: hasQueue, at: now)
         if let ceiling = loss.ceiling, ceiling < delay.rate {
             delay.limit(to: max(ceiling, acknowledged.rate ?? ceiling))
         }

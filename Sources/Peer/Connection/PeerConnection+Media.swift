@@ -36,18 +36,20 @@ extension PeerConnection {
                 payload, timestamp: timestamp, marker: marker, level: level, into: buffer, at: now)
         else { return }
         commit(buffer, length)
+        let again = arena.reserve(Self.packetCapacity)
+        if let length = sender.writeAudioAgain(into: again, at: now) { commit(again, length) }
         reportNewStreams(at: now)
     }
 
-    /// Whether each Opus packet is sent again with the next one (RFC 2198): a lost packet is recovered one packet
-    /// later, at twice the rate. Has no effect if the peer accepts no redundant audio, see `canRepeatAudio`.
-    public var repeatsAudio: Bool {
-        get { sender.audio.repeats }
-        set { sender.setRepeatsAudio(newValue) }
+    /// How Opus packets are sent more than once. Copies have no effect if the peer accepts no redundant audio, see
+    /// `takesAudioCopies`.
+    public var audioRepetition: AudioRepetition {
+        get { sender.audio.repetition }
+        set { sender.setAudioRepetition(newValue) }
     }
 
-    /// Whether the peer accepts redundant audio.
-    public var canRepeatAudio: Bool { sender.audio.canRepeat }
+    /// Whether the peer accepts packets that carry earlier ones (RFC 2198).
+    public var takesAudioCopies: Bool { sender.audio.takesCopies }
 
     /// Sends everything that the pacer allows.
     func pump(at now: Instant) {
@@ -159,13 +161,17 @@ extension PeerConnection {
     /// Announces the estimate to the owner, not before something was measured.
     func announceEstimate(at now: Instant) {
         let rate = estimate
+        fastestRoundTrip = min(fastestRoundTrip, roundTrip, ice?.roundTripTime ?? .seconds(10))
         guard !sender.isQuiet(at: now), announcement.take(rate, at: now) else { return }
         events.append(.estimate(rate, lossFraction: lossFraction, roundTrip: roundTrip))
     }
 
+    /// Whether a queue stands on the link: what gets lost is what does not fit.
+    public var isCongested: Bool { roundTrip > fastestRoundTrip * 2 + .milliseconds(150) }
+
     /// The loss by transport-wide feedback, or by receiver reports without it.
     private var lossFraction: Double {
-        if sender.estimator.usesFeedback { return sender.estimator.lossFraction }
+        if sender.estimator.usesFeedback { return sender.estimator.smoothedLoss }
         let report = sender.video.stream.report ?? sender.audio.stream.report
         return Double(report?.fractionLost ?? 0) / 256
     }

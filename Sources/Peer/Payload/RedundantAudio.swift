@@ -21,8 +21,9 @@ struct RedundantAudio: Sendable, Equatable {
     static let maximumOffset = 0x3FFF
     /// 10 bits.
     static let maximumCopy = 0x3FF
-    /// The header bytes of a packet with one copy.
-    static let headerSize = 5
+    /// The header bytes of a copy, and of the newest payload.
+    static let copyHeader = 4
+    static let newestHeader = 1
 
     /// In the packet's order: the newest payload is the last.
     private(set) var blocks: [Block] = []
@@ -55,16 +56,22 @@ struct RedundantAudio: Sendable, Equatable {
         (1...maximumCopy).contains(count) && (1...Int64(maximumOffset)).contains(age)
     }
 
-    /// Writes the payload of a packet with one copy; `age` in ticks of the stream's clock. See `canCarry`.
-    static func write(
-        copy: UnsafeRawBufferPointer, age: Int64, newest: UnsafeRawBufferPointer, payloadType: UInt8,
-        into writer: inout RTPPacketWriter
-    ) {
-        writer.append(0x80 | payloadType)
-        writer.append16(UInt16(truncatingIfNeeded: age << 2 | Int64(copy.count) >> 8))
-        writer.append(UInt8(truncatingIfNeeded: copy.count))
+    /// An earlier payload that a packet carries.
+    struct Copy {
+        var payload: [UInt8]
+        /// In ticks of the stream's clock.
+        var age: Int64
+    }
+
+    /// Writes the payload of a packet with copies, the oldest first. See `canCarry`.
+    static func write(copies: [Copy], newest: [UInt8], payloadType: UInt8, into writer: inout RTPPacketWriter) {
+        for copy in copies {
+            writer.append(0x80 | payloadType)
+            writer.append16(UInt16(truncatingIfNeeded: copy.age << 2 | Int64(copy.payload.count) >> 8))
+            writer.append(UInt8(truncatingIfNeeded: copy.payload.count))
+        }
         writer.append(payloadType & 0x7F)
-        writer.append(copy)
-        writer.append(newest)
+        for copy in copies { copy.payload.withUnsafeBytes { writer.append($0) } }
+        newest.withUnsafeBytes { writer.append($0) }
     }
 }

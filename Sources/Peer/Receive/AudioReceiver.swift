@@ -62,10 +62,10 @@ struct AudioReceiver: Sendable {
         }
         for (index, block) in parsed.blocks.enumerated() where block.payloadType == opus && !block.range.isEmpty {
             var packet = newest
-            let back = parsed.blocks.count - 1 - index
-            if back > 0 {
-                // A copy has no number of its own. Senders repeat the packets right before this one.
-                packet.sequence &-= Int64(back)
+            let position = parsed.blocks.count - 1 - index
+            if position > 0 {
+                let copy = payload.extracting(block.range)
+                packet.sequence &-= Int64(Self.distance(of: copy, offset: block.timestampOffset, position: position))
                 packet.timestamp &-= Int64(block.timestampOffset)
                 packet.captureTime =
                     newest.captureTime - .nanoseconds(Int64(block.timestampOffset) * 1_000_000_000 / Self.clockRate)
@@ -76,6 +76,17 @@ struct AudioReceiver: Sendable {
             append(packet, payload.extracting(block.range))
         }
     }
+
+    /// How many packets before the newest one a copy went out: it has no number of its own. Most senders repeat the
+    /// packets right before; some leave packets out between them, which their timestamps show.
+    static func distance(of copy: Span<UInt8>, offset: Int, position: Int) -> Int {
+        guard let samples = OpusPacket(copy)?.samples, samples > 0, offset % samples == 0 else { return position }
+        // Behind a pause of the sender the timestamps are farther apart than the packets.
+        let distance = offset / samples
+        return distance > position && distance <= farthestCopy ? distance : position
+    }
+
+    private static let farthestCopy = 8
 
     private mutating func append(_ packet: ReceivedAudioPacket, _ payload: Span<UInt8>) {
         var packet = packet

@@ -55,6 +55,7 @@ struct VideoReceiveBuffer: Sendable {
     private var ring: VideoPacketRing
     private var scan = VideoFrameScan()
     private var nacks = NackList()
+    private let holdOfNewestFrame: Duration
     private var repair: RepairDeadline
     private var assembler = VideoFrameAssembler()
     private var requests: KeyframeRequests
@@ -64,6 +65,7 @@ struct VideoReceiveBuffer: Sendable {
         self.codecs = codecs
         maximumBytes = configuration.maximumBytes
         ring = VideoPacketRing(capacity: configuration.maximumPackets)
+        holdOfNewestFrame = configuration.holdOfNewestFrame
         repair = RepairDeadline(configuration)
         requests = KeyframeRequests(configuration)
     }
@@ -195,7 +197,21 @@ struct VideoReceiveBuffer: Sendable {
     /// The first missing packet that holds up the next frame; nil if none does.
     private var headGap: NackList.Entry? { scan.next.flatMap { nacks.first(from: $0) } }
 
-    private var headDeadline: Instant? { headGap.map { repair.deadline(of: $0, reorderDelay: nacks.reorderDelay) } }
+    private var headDeadline: Instant? {
+        headGap.map { gap in
+            let deadline = repair.deadline(of: gap, reorderDelay: nacks.reorderDelay)
+            // Behind the newest frame nothing waits, as with stills: it is repaired as long as the sender may have it.
+            return hasNewerFrame(than: gap.sequence)
+                ? deadline : max(deadline, gap.noticed + holdOfNewestFrame)
+        }
+    }
+
+    /// Whether a packet may have come of a later frame than that of a missing packet: not if the packet before it is of the
+    /// newest frame.
+    private func hasNewerFrame(than missing: Int64) -> Bool {
+        guard let newest = ring.highest.flatMap({ ring[$0] }), let before = ring[missing - 1] else { return true }
+        return newest.timestamp != before.timestamp
+    }
 
     private var hedgeDeadline: Instant? {
         guard let due = headGap.flatMap({ repair.hedge(of: $0, reorderDelay: nacks.reorderDelay) }),

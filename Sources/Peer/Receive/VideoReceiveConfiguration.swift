@@ -8,6 +8,8 @@ public struct VideoReceiveConfiguration: Sendable {
     public var maximumHold: Duration = .milliseconds(400)
     /// The longest wait for a repair if the round trip is long.
     public var maximumHoldOnLongPaths: Duration = .milliseconds(600)
+    /// The hold of a frame while no packet of a later one has come.
+    public var holdOfNewestFrame: Duration = .milliseconds(2000)
     /// Two keyframe requests are at least this far apart: Chrome's sender ignores those closer than 300 ms.
     public var keyframeRequestGap: Duration = .milliseconds(400)
     /// The longest wait for a keyframe before it is requested again.

@@ -3,7 +3,7 @@ import Basics
 /// The payload types of the audio that a peer accepts.
 struct OutgoingAudio: Sendable, Equatable {
     var payloadType: UInt8
-    /// For packets that repeat the previous one (RFC 2198); nil if the peer accepts none.
+    /// For packets that carry earlier ones (RFC 2198); nil if the peer accepts none.
     var redundantPayloadType: UInt8?
 }
 
@@ -14,12 +14,21 @@ struct AudioSender: Sendable {
     private static let maximumPayload = 1100
 
     var stream: OutgoingStream
-    /// Whether each packet repeats the previous one, if the peer accepts that.
-    var repeats = false
+    /// Copies are left out where the peer accepts none.
+    var repetition = AudioRepetition.none
     private var format: OutgoingAudio?
     private var extensions = OutgoingExtensions()
-    /// The last packet, for the next one to repeat.
-    private var last: (payload: [UInt8], timestamp: Int64)?
+    /// The payloads that later packets carry again, the oldest first.
+    private var earlier: [(payload: [UInt8], timestamp: Int64)] = []
+    /// The packets that go out again: the last one, and the one before, which is due.
+    private var last: WrittenPacket?
+    private var due: WrittenPacket?
+
+    private struct WrittenPacket {
+        /// Without SRTP.
+        var bytes: [UInt8]
+        var number: SequenceNumber?
+    }
 
     init(stream: OutgoingStream) {
         self.stream = stream
@@ -31,7 +40,7 @@ struct AudioSender: Sendable {
     }
 
     var isConfigured: Bool { format != nil }
-    var canRepeat: Bool { format?.redundantPayloadType != nil }
+    var takesCopies: Bool { format?.redundantPayloadType != nil }
 
     /// - Parameters:
     ///   - timestamp: room time in 48 kHz.
@@ -41,44 +50,76 @@ struct AudioSender: Sendable {
         into buffer: UnsafeMutableRawBufferPointer, at now: Instant
     ) -> SentPacket? {
         guard let format else { return nil }
-        let copy = copy(beside: payload, at: timestamp, format)
-        last = repeats ? (payload, timestamp) : nil
+        let copies = copies(beside: payload, at: timestamp, format)
+        keep(payload, at: timestamp)
         let transport = extensions.transportCC == nil ? nil : number
         var writer = RTPPacketWriter(
-            buffer, marker: marker, payloadType: copy?.payloadType ?? format.payloadType,
+            buffer, marker: marker,
+            payloadType: copies.isEmpty ? format.payloadType : format.redundantPayloadType ?? format.payloadType,
             sequence: stream.takeSequence(),
             timestamp: stream.timestamp(timestamp), ssrc: stream.ssrc, twoByteExtensions: extensions.needsTwoBytes)
         extensions.write(
             into: &writer, transportSequence: transport, sendTime: OutgoingExtensions.absoluteSendTime(now),
             level: level)
         var payloadBytes = payload.count
-        payload.withUnsafeBytes { newest in
-            guard let copy else { return writer.append(newest) }
-            copy.payload.withUnsafeBytes {
-                RedundantAudio.write(
-                    copy: $0, age: copy.age, newest: newest, payloadType: format.payloadType, into: &writer)
+        if copies.isEmpty {
+            payload.withUnsafeBytes { writer.append($0) }
+        } else {
+            RedundantAudio.write(copies: copies, newest: payload, payloadType: format.payloadType, into: &writer)
+            payloadBytes += copies.reduce(RedundantAudio.newestHeader) {
+                $0 + $1.payload.count + RedundantAudio.copyHeader
             }
-            payloadBytes += copy.payload.count + RedundantAudio.headerSize
-            stream.counters.repeatedPackets += 1
+            stream.counters.repeatedPackets += copies.count
         }
         guard let length = writer.finish() else { return nil }
+        due = last
+        last = repetition == .doubled ? WrittenPacket(bytes: Array(buffer[..<length]), number: transport) : nil
         stream.counters.packets += 1
         stream.counters.frames += 1
-        stream.counters.bytes += length
-        stream.counters.payloadBytes += payloadBytes
-        stream.meter.add(length, at: now)
+        count(length, payload: payloadBytes, at: now)
         return SentPacket(length: length, numbering: transport == nil ? .unnumbered : .numbered)
     }
 
-    /// The previous packet, if this one can carry it: not after a long pause, nor if both together would be too large.
-    private func copy(
-        beside payload: [UInt8], at timestamp: Int64, _ format: OutgoingAudio
-    ) -> (payload: [UInt8], age: Int64, payloadType: UInt8)? {
-        guard repeats, let payloadType = format.redundantPayloadType, let last else { return nil }
-        let age = timestamp &- last.timestamp
-        guard RedundantAudio.canCarry(last.payload.count, age: age),
-            last.payload.count + payload.count <= Self.maximumPayload
-        else { return nil }
-        return (last.payload, age, payloadType)
+    /// Writes the packet before the last one again, once, with the bytes that it had.
+    mutating func writeAgain(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> SentPacket? {
+        guard let packet = due.take(), packet.bytes.count + SRTPContext.maximumOverhead <= buffer.count else {
+            return nil
+        }
+        buffer.copyBytes(from: packet.bytes)
+        stream.counters.repeatedPackets += 1
+        count(packet.bytes.count, payload: 0, at: now)
+        return SentPacket(length: packet.bytes.count, numbering: .repeated(packet.number))
+    }
+
+    private mutating func count(_ length: Int, payload: Int, at now: Instant) {
+        stream.counters.bytes += length
+        stream.counters.payloadBytes += payload
+        stream.meter.add(length, at: now)
+    }
+
+    private mutating func keep(_ payload: [UInt8], at timestamp: Int64) {
+        guard let farthest = repetition.distances.last else {
+            if !earlier.isEmpty { earlier.removeAll() }
+            return
+        }
+        earlier.append((payload, timestamp))
+        if earlier.count > farthest { earlier.removeFirst(earlier.count - farthest) }
+    }
+
+    /// The earlier packets that this one can carry: none from before a long pause, and the nearest first where all
+    /// together would be too large.
+    private func copies(beside payload: [UInt8], at timestamp: Int64, _ format: OutgoingAudio) -> [RedundantAudio.Copy]
+    {
+        guard format.redundantPayloadType != nil else { return [] }
+        var copies: [RedundantAudio.Copy] = []
+        var size = payload.count
+        for distance in repetition.distances where distance <= earlier.count {
+            let packet = earlier[earlier.count - distance]
+            let age = timestamp &- packet.timestamp
+            size += packet.payload.count
+            guard RedundantAudio.canCarry(packet.payload.count, age: age), size <= Self.maximumPayload else { break }
+            copies.append(RedundantAudio.Copy(payload: packet.payload, age: age))
+        }
+        return copies.reversed()
     }
 }

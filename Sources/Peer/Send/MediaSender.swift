@@ -46,6 +46,12 @@ struct MediaSender: ~Copyable, Sendable {
     /// IPv4, UDP and an SRTP tag, which the link carries with each packet.
     static let wireOverhead = 20 + 8 + 16
 
+    /// Above this loss stills go out twice: at a rate below this one a frame has so little company that nothing tells the
+    /// receiver of the loss of its last packets, and each repair of the others takes a round trip.
+    static let lossOfFrames = 0.08
+    static let rateOfStills = BitRate.kilobits(25)
+    static let trickle = BitRate.kilobits(12)
+
     private(set) var audio: AudioSender
     private(set) var video: VideoSender
     private(set) var estimator: BandwidthEstimator
@@ -106,8 +112,7 @@ struct MediaSender: ~Copyable, Sendable {
         if video.isConfigured { video.restart(at: now) }
     }
 
-    /// Sets whether each audio packet repeats the previous one.
-    mutating func setRepeatsAudio(_ repeats: Bool) { audio.repeats = repeats }
+    mutating func setAudioRepetition(_ repetition: AudioRepetition) { audio.repetition = repetition }
     mutating func restartVideo(at now: Instant) { video.restart(at: now) }
     mutating func takeKeyframeRequest() -> Bool { video.takeKeyframeRequest() }
 
@@ -117,6 +122,8 @@ struct MediaSender: ~Copyable, Sendable {
         guard isStarted else { return }
         let spoken = audio.stream.meter.rate(at: now)
         let available = max(estimator.estimate - spoken, .kilobits(20))
+        video.sendsTwice =
+            estimator.smoothedLoss > Self.lossOfFrames && video.stream.meter.rate(at: now) < Self.rateOfStills
         video.enqueue(frame, available: available, at: now)
     }
 
@@ -131,6 +138,11 @@ struct MediaSender: ~Copyable, Sendable {
         return packet.map { note($0, cluster: nil, at: now) }
     }
 
+    /// Writes the audio packet that goes out again now, if there is one; returns its length.
+    mutating func writeAudioAgain(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> Int? {
+        audio.writeAgain(into: buffer, at: now).map { note($0, cluster: nil, at: now) }
+    }
+
     // MARK: Output
 
     mutating func advance(to now: Instant) {
@@ -138,7 +150,11 @@ struct MediaSender: ~Copyable, Sendable {
         if !limits.bounding.isEmpty { limitEstimate(at: now) }
         // A limit that the receiver requests is for the encoder: repairs are sent beside it, as long as the link
         // carries them.
-        pacer.rate = estimator.linkEstimate * Pacer.factor(at: estimator.linkEstimate)
+        pacer.rate = Pacer.rate(at: estimator.linkEstimate)
+        // Where much is lost without a queue the estimate is too low now and then: a still goes on beside the audio.
+        if estimator.smoothedLoss > Self.lossOfFrames, !estimator.hasQueue {
+            pacer.rate = max(pacer.rate, audio.stream.meter.rate(at: now) + Self.trickle)
+        }
         pacer.isAmple = estimator.isAmple
         pacer.advance(to: now)
         if let current = probe, now - current.started > .milliseconds(200) { probe = nil }
@@ -194,7 +210,8 @@ struct MediaSender: ~Copyable, Sendable {
 
     private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> SentPacket? {
         video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, transport: estimator.history, at: now)
-            ?? video.nextMedia(into: buffer, transport: estimator.history, at: now)
+            ?? video.nextMedia(
+                into: buffer, transport: estimator.history, loss: estimator.smoothedLoss, at: now)
     }
 
     /// Counts a packet that leaves, in the estimate and in the pacer; returns its length.

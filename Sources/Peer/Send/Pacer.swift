@@ -8,7 +8,16 @@ struct Pacer: Sendable {
     /// On a link that carries little more than speech the pacer does not exceed the estimate: the excess would wait on
     /// the link before the audio, and push the last packets of a still out of the link's queue.
     static let thinLink = BitRate.kilobits(100)
-    static func factor(at rate: BitRate) -> Double { rate < thinLink ? 1 : factor }
+    /// On a link that carries nothing but speech and a still now and then the estimate is right to a third only: what
+    /// exceeds the link pushes speech out of its queue.
+    static let thinnestLink = BitRate.kilobits(45)
+    static let thinnestFactor = 0.7
+    static let leastRate = BitRate.kilobits(25)
+    /// The rate at which packets leave on a link of this estimate.
+    static func rate(at estimate: BitRate) -> BitRate {
+        if estimate < thinnestLink { return max(estimate * thinnestFactor, leastRate) }
+        return estimate < thinLink ? estimate : estimate * factor
+    }
     /// The shortest wait.
     static let tick: Duration = .milliseconds(5)
     /// The most that may leave at once after a pause: an ordinary frame of a stream well below the estimate. Larger

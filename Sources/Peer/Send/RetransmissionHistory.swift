@@ -6,9 +6,13 @@ struct RetransmissionHistory: Sendable {
     static let age: Duration = .milliseconds(1500)
     /// A power of two; 1.5 s at 2.5 Mbit/s are 430 packets.
     static let capacity = 1024
-    /// The share of the media's bytes that may be retransmitted. str0m's 0.15 is used up at 10 % loss, where repairs
-    /// get lost as well.
-    static let share = 0.25
+    /// The least share of the media's bytes that may be retransmitted. str0m's 0.15 is used up at 10 % loss, where
+    /// repairs get lost as well.
+    static let leastShare = 0.25
+    /// The greatest share, beside which the picture still gets more than its repair.
+    static let mostShare = 0.8
+    /// What requests need beyond the mean: some are for repairs that are on their way.
+    static let shareMargin = 1.3
     /// The largest burst of retransmissions, in bytes, however little is sent …
     static let leastAllowance = 20_000
     /// … and in time at the media's rate: a burst of 30 lost full packets is repaired at once, or it costs a keyframe.
@@ -56,12 +60,22 @@ struct RetransmissionHistory: Sendable {
     /// The slot of a sequence number.
     private static func slot(of sequence: SequenceNumber) -> Int { Int(sequence.rawValue) & (capacity - 1) }
 
-    /// - Parameter rate: the rate of the media.
-    mutating func store(_ packet: Packet, bytes: Int, rate: BitRate) {
+    /// The share of the media's bytes that may be retransmitted: a lost packet is sent until it, and the request for it,
+    /// get through.
+    static func share(loss: Double) -> Double {
+        let needed = loss / max(1 - loss, 0.1) / max(1 - loss, 0.1)
+        return min(max(needed * shareMargin, leastShare), mostShare)
+    }
+
+    /// - Parameters:
+    ///   - rate: the rate of the media.
+    ///   - loss: the part of all packets that is lost.
+    mutating func store(_ packet: Packet, bytes: Int, rate: BitRate, loss: Double) {
         slots[Self.slot(of: packet.sequence)] = packet
         newest = packet.sequence
         allowance = min(
-            allowance + Double(bytes) * Self.share, Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime)))
+            allowance + Double(bytes) * Self.share(loss: loss),
+            Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime)))
         )
     }
 

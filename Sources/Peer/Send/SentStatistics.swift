@@ -20,7 +20,7 @@ public struct SentCounters: Sendable, Equatable {
     public var paddingPackets = 0
     /// Bytes of those packets.
     public var paddingBytes = 0
-    /// Audio packets that repeated the previous one.
+    /// How often audio went out again: copies in later packets, and packets that were sent twice.
     public var repeatedPackets = 0
     /// NACK packets received.
     public var nacks = 0

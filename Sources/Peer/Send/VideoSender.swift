@@ -21,6 +21,8 @@ struct VideoSender: Sendable {
     /// The requested packets and when each was requested last, the oldest packets first: a receiver shows frames in
     /// order, and waits for those.
     private var repairs: [(sequence: SequenceNumber, asked: Instant)] = []
+    /// Whether each frame goes out a second time, after its first.
+    var sendsTwice = false
     private var hold = PlayoutDelayController()
     /// The playout delay announced with the packets of the frame that is being sent.
     private var announcedHold: PlayoutDelay?
@@ -228,10 +230,12 @@ struct VideoSender: Sendable {
 
     /// The next packet of the next frame.
     ///
-    /// - Parameter transport: gives the transport-wide number, and knows which packets arrived.
-    mutating func nextMedia(into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, at now: Instant)
-        -> SentPacket?
-    {
+    /// - Parameters:
+    ///   - transport: gives the transport-wide number, and knows which packets arrived.
+    ///   - loss: the part of all packets that is lost.
+    mutating func nextMedia(
+        into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, loss: Double, at now: Instant
+    ) -> SentPacket? {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
         if index == 0 {
             numbers.advance(temporalLayer: entry.frame.temporalLayer)
@@ -253,16 +257,27 @@ struct VideoSender: Sendable {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
             newestKeyframe = (first, isLast)
         }
-        history.store(packet, bytes: length, rate: stream.meter.rate(at: now))
+        history.store(packet, bytes: length, rate: stream.meter.rate(at: now), loss: loss)
         stream.counters.packets += 1
         stream.counters.bytes += length
         stream.counters.payloadBytes += entry.frame.fragments[index].range.count
         stream.meter.add(length, at: now)
         if isLast {
+            if sendsTwice { repeatFrame(to: packet.sequence, packets: index + 1, at: now) }
             stream.counters.frames += 1
             if entry.frame.isKeyframe { stream.counters.keyframes += 1 }
         }
         return SentPacket(length: length, numbering: usesTransportCC ? .numbered : .unnumbered)
+    }
+
+    /// Sends the packets of the frame that ends with `last` again.
+    private mutating func repeatFrame(to last: SequenceNumber, packets: Int, at now: Instant) {
+        for sequence in (0..<packets).reversed().map({ last + -$0 }) where repairs.count < Self.mostRepairs {
+            let index = repairIndex(of: sequence)
+            if index == repairs.count || repairs[index].sequence != sequence {
+                repairs.insert((sequence, now), at: index)
+            }
+        }
     }
 
     private mutating func retransmit(

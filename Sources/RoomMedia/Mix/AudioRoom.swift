@@ -85,7 +85,8 @@ final class AudioRoom {
     /// Whether a seat or a tap has changed since the mixes were chosen.
     private var hasNewSeats = true
     private var speech: [GroupID: GroupSpeech] = [:]
-    private var isSecondTick = false
+    /// The ticks so far.
+    private var ticks = 0
     /// Shared with the thread's other rooms.
     var silence = SilencePackets()
     private var sampleBuffers: [String: [Float]] = [:]
@@ -116,6 +117,7 @@ final class AudioRoom {
     /// Removes a participant, whose audio fades out without a click.
     func leave(_ id: String) {
         guard let seat = seats.removeValue(forKey: id) else { return }
+        mixOf[id]?.forget(id)
         leaving[id] = seat
         if unrecorded.contains(id) { leavingUnrecorded.insert(id) }
     }
@@ -181,7 +183,7 @@ final class AudioRoom {
         let leftOut = unrecorded.union(leavingUnrecorded)
         for mix in mixes.values {
             let isTapped = taps.values.contains { mix.groups == [$0.group] }
-            mix.mix(voices, leftOut: leftOut, isTapped: isTapped, isSecondTick: isSecondTick)
+            mix.mix(voices, leftOut: leftOut, isTapped: isTapped, tick: ticks)
         }
         endLeaving()
         detectSpeakers(now)
@@ -189,7 +191,7 @@ final class AudioRoom {
         for tap in taps.values { if let mix = mixes[[tap.group]] { tap.take(mix.outgoing, timestamp) } }
 
         for (id, seat) in seats {
-            guard let destination = seat.destination, let packet = mixOf[id]?.packet(for: seat, at: now) else {
+            guard let destination = seat.destination, let packet = mixOf[id]?.packet(for: id, seat, at: now) else {
                 continue
             }
             let earlier = Int64((packet.ticks - 1) * OpusEncoder.frameSize)
@@ -202,7 +204,7 @@ final class AudioRoom {
                 seats[id].map { $0.isHeardEverywhere || mix.groups.contains($0.group) } ?? false
             }
         }
-        isSecondTick.toggle()
+        ticks &+= 1
     }
 
     private func endLeaving() {

@@ -46,6 +46,9 @@ final class VoiceMix {
     /// all rooms, and as much again for each contributor. Participants on links of all kinds need six.
     static let mostCodings = 8
 
+    /// The most ticks in a packet.
+    private static let longestPacket = 3
+
     /// Whose voices are in it.
     let groups: Set<GroupID>
     private let mixer: AudioMixer
@@ -55,15 +58,15 @@ final class VoiceMix {
     private var heard: Set<String> = []
     private var encoders: [EncoderKey: OpusEncoder] = [:]
     private var lastUse: [EncoderKey: Instant] = [:]
-    /// The first halves of packets of two ticks.
-    private var firstTicks: [EncoderKey: [Float]] = [:]
     /// The settings in use, with the time of their last use.
     private(set) var codings: [AudioCoding: Instant] = [:]
-    private var isSecondTick = false
-    /// The previous tick, and the one before a packet of two ticks began: an encoder that takes over starts from their
-    /// audio.
-    private var previous = TickAudio()
-    private var previousPair = TickAudio()
+    /// Who gets which settings. A change waits until a packet of the old settings ends and one of the new begins.
+    private var codingOf: [String: AudioCoding] = [:]
+    /// Counts the room's ticks: packets of n ticks end with each nth.
+    private var tick = 0
+    /// The ticks before this one, the latest last: packets of several ticks take their audio from them, and an encoder
+    /// that takes over starts from the audio before its first packet.
+    private var earlier: [TickAudio]
     /// The mixes that have announced the beginning of silence (DTX).
     private var silent: Set<EncoderKey> = []
     /// The packets of silence that each mix has had in a row.
@@ -83,7 +86,7 @@ final class VoiceMix {
         var mixing = AudioMixerConfiguration()
         mixing.maxSpeakers = maxSpeakers
         mixer = AudioMixer(configuration: mixing)
-        (previous.full, previousPair.full) = (mixer.full, mixer.full)
+        earlier = Array(repeating: TickAudio(full: mixer.full), count: Self.longestPacket)
     }
 
     /// The encoders that it has, or had within the last ten seconds.
@@ -109,9 +112,9 @@ final class VoiceMix {
     /// - Parameters:
     ///   - leftOut: those who are not in `outgoing`.
     ///   - isTapped: whether something takes `outgoing`.
-    ///   - isSecondTick: whether packets of two ticks end with this one.
-    func mix(_ voices: [MixVoice], leftOut: Set<String>, isTapped: Bool, isSecondTick: Bool) {
-        self.isSecondTick = isSecondTick
+    ///   - tick: its number in the room.
+    func mix(_ voices: [MixVoice], leftOut: Set<String>, isTapped: Bool, tick: Int) {
+        self.tick = tick
         keepPreviousTick()
         (mixer.leftOut, mixer.mixesOutgoing) = (leftOut, isTapped)
         var inputs: [MixVoice] = []
@@ -141,18 +144,22 @@ final class VoiceMix {
 
     /// Keeps the previous tick's mixes. The mixer then writes into new arrays, 4 kB for each contributor.
     private func keepPreviousTick() {
-        previous.full = mixer.full
-        previous.own.removeAll(keepingCapacity: true)
+        var previous = TickAudio(full: mixer.full)
         for id in mixer.contributors { previous.own[id] = mixer.mix(without: id) }
-        if !isSecondTick { previousPair = previous }
+        earlier.removeFirst()
+        earlier.append(previous)
     }
+
+    /// Whether a packet of these settings ends with this tick.
+    private func endsPacket(_ coding: AudioCoding) -> Bool { tick % coding.ticksPerPacket == coding.ticksPerPacket - 1 }
+    /// Whether a packet of these settings begins with this tick.
+    private func beginsPacket(_ coding: AudioCoding) -> Bool { tick % coding.ticksPerPacket == 0 }
 
     /// Ends the tick, after all packets.
     ///
     /// - Parameter isHeard: whether a participant's voice may be in the mix.
     func endTick(_ now: Instant, isHeard: (String) -> Bool) {
         packets.removeAll(keepingCapacity: true)
-        if isSecondTick { firstTicks.removeAll(keepingCapacity: true) }
         for (coding, used) in codings where now - used > .seconds(10) { codings[coding] = nil }
         for (key, used) in lastUse where now - used > .seconds(10) {
             lastUse[key] = nil
@@ -165,12 +172,19 @@ final class VoiceMix {
         }
     }
 
+    /// Forgets a listener who left.
+    func forget(_ id: String) { codingOf[id] = nil }
+
     // MARK: - Packets
 
     /// The packet of this tick for a listener, without its own voice; nil: none is due.
-    func packet(for seat: AudioRoom.Seat, at now: Instant) -> MixPacket? {
-        let without = mixer.contributors.contains(seat.hearsAs) ? seat.hearsAs : nil
-        let key = EncoderKey(without: without, coding: coding(for: seat, now))
+    func packet(for id: String, _ seat: AudioRoom.Seat, at now: Instant) -> MixPacket? {
+        let coding = settled(coding(for: seat, now), for: id, at: now)
+        guard endsPacket(coding) else { return nil }
+        let speaks =
+            mixer.contributors.contains(seat.hearsAs)
+            || earlier.suffix(coding.ticksPerPacket - 1).contains { $0.own[seat.hearsAs] != nil }
+        let key = EncoderKey(without: speaks ? seat.hearsAs : nil, coding: coding)
         let packet = packets[key] ?? encode(key, now)
         packets[key] = packet
         return packet.payload.isEmpty ? nil : packet
@@ -189,15 +203,26 @@ final class VoiceMix {
         return chosen
     }
 
+    /// The settings that a listener gets now: those that it had, until a packet of the wanted ones can follow without a
+    /// gap or an overlap.
+    private func settled(_ wanted: AudioCoding, for id: String, at now: Instant) -> AudioCoding {
+        if let current = codingOf[id], current != wanted, !(beginsPacket(current) && beginsPacket(wanted)) {
+            if current != .least { codings[current] = now }
+            return current
+        }
+        codingOf[id] = wanted
+        return wanted
+    }
+
     private func encode(_ key: EncoderKey, _ now: Instant) -> MixPacket {
         let nothing = MixPacket(payload: [], level: 127, ticks: key.ticksPerPacket)
-        guard let audio = gather(key) else { return nothing }
+        let audio = gather(key)
         let sinceLast = lastUse[key].map { now - $0 }
         let isRunning = sinceLast.map { $0 < AudioClock.period * (Double(key.ticksPerPacket) + 0.5) } ?? false
         let level = LevelMeter.headerValue(of: audio)
         quietPackets[key] = level == Self.silentLevel ? (quietPackets[key] ?? 0) + 1 : nil
-        let earlier = key.ticksPerPacket > 1 ? previousPair : previous
-        if let packet = packetOfSilence(key, isRunning: isRunning, after: earlier) {
+        let before = earlier[earlier.count - key.ticksPerPacket]
+        if let packet = packetOfSilence(key, isRunning: isRunning, after: before) {
             if suppressed(key, packet) { return nothing }
             return MixPacket(payload: packet, level: level, ticks: key.ticksPerPacket)
         }
@@ -206,7 +231,7 @@ final class VoiceMix {
             let encoder = try encoders[key] ?? key.coding.makeEncoder()
             encoders[key] = encoder
             if !isRunning {
-                try encoder.restart(after: earlier.audio(without: key.without))
+                try encoder.restart(after: before.audio(without: key.without))
                 silent.remove(key)
             }
             let packet = try encoder.encode(audio)
@@ -242,17 +267,11 @@ final class VoiceMix {
         return !silent.insert(key).inserted
     }
 
-    /// The samples of a packet; nil while only its first half is there.
-    private func gather(_ key: EncoderKey) -> [Float]? {
+    /// The samples of a packet that ends with this tick. In a tick in which a participant does not speak, its own mix is
+    /// that of all.
+    private func gather(_ key: EncoderKey) -> [Float] {
         let now = key.without.map { mixer.mix(without: $0) } ?? mixer.full
-        guard key.ticksPerPacket > 1 else { return now }
-        let full = EncoderKey(without: nil, coding: key.coding)
-        guard isSecondTick else {
-            firstTicks[key] = now
-            if firstTicks[full] == nil { firstTicks[full] = mixer.full }
-            return nil
-        }
-        // A participant who began to speak between the two ticks hears its own first 20 ms.
-        return (firstTicks[key] ?? firstTicks[full]).map { $0 + now }
+        let first = earlier.suffix(key.ticksPerPacket - 1).flatMap { $0.audio(without: key.without) }
+        return first.isEmpty ? now : first + now
     }
 }

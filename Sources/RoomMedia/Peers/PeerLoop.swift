@@ -355,7 +355,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
 
     /// Sends a frame of a rendition to all peers of this loop that take it.
     package func deliver(_ key: RenditionKey, _ frame: PacketizedVideoFrame, _ trace: PictureTrace, at now: Instant) {
-        for seat in peers.inRoom(key.room) where seat.accept(key, isKeyframe: frame.isKeyframe) {
+        for seat in peers.inRoom(key.room) where seat.accept(key, isKeyframe: frame.isKeyframe, at: now) {
             seat.peer.send(frame, at: now)
             seat.follow(trace)
             touch(seat)

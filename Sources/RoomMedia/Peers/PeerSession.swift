@@ -24,6 +24,7 @@ package final class PeerSession {
     var selector: RenditionSelector
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
+    private var rareStills = RareStills()
     /// Why the peer's picture is not larger.
     package var reason: LinkReason { selector.reason }
     /// Before the first estimate: a thin link must carry this profile beside the first probe.
@@ -84,7 +85,10 @@ package final class PeerSession {
     }
 
     private var configuration: RenditionSelector.Configuration {
-        thinCodec.isOffered && !engine.savesWork && ladder.thin != nil ? .thin : .init()
+        var configuration: RenditionSelector.Configuration =
+            thinCodec.isOffered && !engine.savesWork && ladder.thin != nil ? .thin : .init()
+        configuration.extraAudio = profile.extraRate(engine.audioBitRate, takesCopies: peer.takesAudioCopies)
+        return configuration
     }
 
     /// The highest rung that the peer may have while an overload removes the rungs above `limit`.
@@ -128,7 +132,10 @@ package final class PeerSession {
     }
 
     private var budget: BitRate? {
-        estimate.map { profile.videoBudget(of: $0, loss: loss, roomRate: engine.audioBitRate) }
+        estimate.map {
+            profile.videoBudget(
+                of: $0, loss: loss, roomRate: engine.audioBitRate, takesCopies: peer.takesAudioCopies)
+        }
     }
 
     /// Joins the rendition of the selector's choice. The peer gets the old one until the new one's keyframe, or the
@@ -187,7 +194,8 @@ package final class PeerSession {
 
     /// Returns whether a frame of that rendition goes to the peer. A keyframe of the pending rendition makes that one
     /// active.
-    func accept(_ key: RenditionKey, isKeyframe: Bool) -> Bool {
+    func accept(_ key: RenditionKey, isKeyframe: Bool, at now: Instant) -> Bool {
+        if key.kind == .stills, selector.choice == .rareStills, !rareStills.admits(at: now) { return false }
         let (isAccepted, left) = membership.accept(key, isKeyframe: isKeyframe)
         for key in left { engine.unsubscribe(id, from: key) }
         return isAccepted
@@ -234,10 +242,13 @@ package final class PeerSession {
         self.estimate = estimate
         self.loss = loss
         self.roundTrip = roundTrip
-        let wanted = AudioProfile(estimate: estimate, loss: loss, canRepeat: peer.canRepeatAudio, previous: profile)
+        let wanted = AudioProfile(
+            estimate: estimate, loss: loss,
+            isCongested: peer.isCongested,
+            takesCopies: peer.takesAudioCopies, previous: profile)
         if wanted != profile {
             profile = wanted
-            peer.repeatsAudio = wanted.repeats
+            peer.audioRepetition = wanted.repetition(takesCopies: peer.takesAudioCopies)
             if isConnected { updateAudio() }
         }
         selector.configuration = configuration

@@ -30,7 +30,7 @@ extension Ladder {
         switch choice {
         case .rung(let index):
             hasScreen && (screens[index] != nil || isThin && index == rungs.count - 1) ? .screen(index) : .rung(index)
-        case .stills: .stills
+        case .stills, .rareStills: .stills
         case .audioOnly: nil
         }
     }

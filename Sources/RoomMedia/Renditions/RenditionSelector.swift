@@ -10,6 +10,8 @@ package struct RenditionSelector: Sendable {
         case rung(Int)
         /// Audio, and a still every few seconds.
         case stills
+        /// Audio, and some of the stills (``RareStills``).
+        case rareStills
         case audioOnly
     }
 
@@ -17,7 +19,7 @@ package struct RenditionSelector: Sendable {
     package var mode: LinkMode {
         switch choice {
         case .rung(let index): index > 0 ? .reduced : .full
-        case .stills: .stills
+        case .stills, .rareStills: .stills
         case .audioOnly: .audio
         }
     }
@@ -39,11 +41,15 @@ package struct RenditionSelector: Sendable {
         package var earlyPhase = Duration.seconds(6)
         /// The audio's bit rate on the link, headers included.
         package var audio = BitRate.kilobits(28)
-        /// Below this estimate stills would take the audio's share. Estimates stay a fifth below the link's capacity:
-        /// this is a link of 48 kbit/s.
-        package var audioOnlyBelow = BitRate.kilobits(38)
-        /// Stills come back at this many times `audioOnlyBelow`.
+        /// Below this estimate all stills would take the audio's share. Estimates stay a fifth below the link's
+        /// capacity: this is a link of 48 kbit/s.
+        package var rareStillsBelow = BitRate.kilobits(38)
+        /// Below this estimate any still would: a link of 30 kbit/s.
+        package var audioOnlyBelow = BitRate.kilobits(24)
+        /// Stills come back at this many times these rates.
         package var headroomOfStills = 1.15
+        /// What the audio takes beyond the rates above, where it goes out several times: above the rare stills.
+        package var extraAudio = BitRate.zero
         /// A step down waits for `grace` unless the estimate is below this share of the needed rate: the encoder's rate
         /// follows meanwhile, and a keyframe's burst alone can make the estimate dip.
         package var shortfall = 0.6
@@ -210,6 +216,7 @@ package struct RenditionSelector: Sendable {
         case .rung(let index):
             index == 0 ? "the full picture" : index == rates.count - 1 ? "the smallest picture" : "this size of picture"
         case .stills: "a picture now and then"
+        case .rareStills: "a picture every few seconds"
         case .audioOnly: "sound"
         }
     }
@@ -223,7 +230,8 @@ package struct RenditionSelector: Sendable {
         switch choice {
         case .rung(let index): index
         case .stills: rates.count
-        case .audioOnly: rates.count + 1
+        case .rareStills: rates.count + 1
+        case .audioOnly: rates.count + 2
         }
     }
 
@@ -231,7 +239,8 @@ package struct RenditionSelector: Sendable {
         for index in ceiling..<max(ceiling, rates.count) where estimate >= lowestRate(of: .rung(index)) {
             return .rung(index)
         }
-        return rates.isEmpty || estimate < configuration.audioOnlyBelow ? .audioOnly : .stills
+        let stills: [Choice] = rates.isEmpty ? [] : [.stills, .rareStills]
+        return stills.first { estimate >= lowestRate(of: $0) } ?? .audioOnly
     }
 
     /// The estimate below which the choice cannot stay.
@@ -239,8 +248,9 @@ package struct RenditionSelector: Sendable {
         switch choice {
         case .rung(let index):
             rates[index] * (index == rates.count - 1 ? configuration.lowestOfLowest : configuration.lowest)
-                + configuration.audio
-        case .stills: configuration.audioOnlyBelow
+                + configuration.audio + configuration.extraAudio
+        case .stills: configuration.rareStillsBelow + configuration.extraAudio
+        case .rareStills: configuration.audioOnlyBelow
         case .audioOnly: .zero
         }
     }
@@ -249,7 +259,8 @@ package struct RenditionSelector: Sendable {
         switch choice {
         case .rung(let index): index > ceiling ? .rung(index - 1) : nil
         case .stills: .rung(max(ceiling, rates.count - 1))
-        case .audioOnly: rates.isEmpty ? nil : .stills
+        case .rareStills: .stills
+        case .audioOnly: rates.isEmpty ? nil : .rareStills
         }
     }
 
@@ -257,8 +268,9 @@ package struct RenditionSelector: Sendable {
         switch choice {
         case .rung(let index):
             rates[index] * (index == rates.count - 1 ? configuration.headroomOfLowest : configuration.headroom)
-                + configuration.audio
-        case .stills: configuration.audioOnlyBelow * configuration.headroomOfStills
+                + configuration.audio + configuration.extraAudio
+        case .stills: configuration.rareStillsBelow * configuration.headroomOfStills + configuration.extraAudio
+        case .rareStills: configuration.audioOnlyBelow * configuration.headroomOfStills
         case .audioOnly: .zero
         }
     }

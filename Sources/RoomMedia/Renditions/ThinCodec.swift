@@ -46,7 +46,7 @@ package struct ThinCodec: Sendable {
     private static func fits(_ choice: RenditionSelector.Choice, _ ladder: Ladder) -> Bool {
         switch choice {
         case .rung(let index): index == ladder.rungs.count - 1
-        case .stills: true
+        case .stills, .rareStills: true
         case .audioOnly: false
         }
     }

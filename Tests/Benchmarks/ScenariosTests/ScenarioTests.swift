@@ -60,6 +60,31 @@ struct ScenarioTests {
         #expect(down.longestGap < .seconds(6))
     }
 
+    @Test("32 kbit/s carry speech, and a still now and then", arguments: seeds([1, 2, 3]))
+    func least(seed: UInt64) throws {
+        let outcome = try run(.least, for: .seconds(50), seed: seed)
+        let down = outcome.down(0)
+        #expect(down.concealed + down.silent < 5)
+        #expect(down.longestGap < .seconds(25))
+    }
+
+    @Test("At 20 % loss motion goes on, and speech has few gaps", arguments: seeds([1, 2]))
+    func heavyLoss(seed: UInt64) throws {
+        let outcome = try run(.heavyLoss, for: .seconds(30), seed: seed)
+        let down = outcome.down(0)
+        #expect(down.motion > 0.8)
+        #expect(down.concealed + down.silent < 2.5)
+    }
+
+    @Test("At 30 % loss 60 kbit/s carry speech that is understood, and stills", arguments: seeds([1, 2]))
+    func lossyFloor(seed: UInt64) throws {
+        let outcome = try run(.lossyFloor, for: .seconds(50), seed: seed)
+        let down = outcome.down(0)
+        #expect(down.concealed + down.silent < 6)
+        #expect(down.longestGap < .seconds(34))
+        #expect(down.bitRate < .kilobits(60))
+    }
+
     @Test("Random loss is repaired before it becomes visible", arguments: [0.02, 0.05, 0.10])
     func loss(part: Double) throws {
         let outcome = try run(.loss(part), for: .seconds(25))

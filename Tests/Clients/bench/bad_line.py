@@ -190,16 +190,25 @@ ROWS = {
         "60 kbit/s, 100 ms round trip", "speech without gaps, a picture at least every 5 s", "rate=60k,delay=50ms", 60, settled=15),
     "floor-vp8": Row(
         "60 kbit/s, 100 ms round trip, VP8", "speech without gaps, a picture at least every 5 s", "rate=60k,delay=50ms", 60, settled=15, codec="VP8"),
+    "least": Row(
+        "32 kbit/s, 100 ms round trip", "speech without gaps, a picture at least every 10 s", "rate=32k,delay=50ms", 70, settled=25),
     "loss2": Row("2 % random loss, 60 ms round trip", "no freeze over 500 ms", "rate=3M,delay=30ms,loss=0.02", 40),
     "loss5": Row(
         "5 % random loss, 60 ms round trip", "no freeze over 500 ms; sound concealed under 1 %", "rate=3M,delay=30ms,loss=0.05", 40),
     "loss10": Row("10 % random loss, 60 ms round trip", "under 2 freezes over 500 ms a minute", "rate=3M,delay=30ms,loss=0.1", 40),
+    "loss20": Row(
+        "20 % random loss, 100 ms round trip", "motion goes on; sound concealed at most 1.5 %", "rate=3M,delay=50ms,loss=0.2", 50, settled=12),
+    "loss30": Row(
+        "30 % random loss, 100 ms round trip, 60 kbit/s", "sound concealed at most 3 %, a picture at least every 8 s, at most 60 kbit/s",
+        "rate=60k,delay=50ms,loss=0.3", 70, settled=20),
     "tcp": Row(
         "no UDP; TCP over 1 Mbit/s, 50 ms round trip", "picture and sound continuous; the delay does not grow", "rate=1M,delay=25ms", 40, grain=True, tcp=True),
     "dead": Row(
         "dead for 3 s, then back", "sound and picture back within 1 s, delay normal within 5 s", "rate=2M,delay=25ms", 40,
         ((20, "dead"), (23, "rate=2M,delay=25ms"))),
 }
+# Of rows that carry sound and stills: the most that may be concealed, in per cent, and the longest wait for a picture, in seconds.
+STILLS = {"floor": (1, 5), "floor-vp8": (1, 5), "least": (1, 10), "loss30": (3, 8)}
 
 
 def line(server, row, seed):
@@ -263,7 +272,7 @@ def seconds(value):
 def verdict(key, outcome):
     """[(met, measurement)] for the row's aims, and whether the clean peer was visible all the time."""
     checks = aims(key, outcome)
-    if key not in ("dead", "floor", "floor-vp8") and outcome.stood() > 1:
+    if key not in ("dead", "floor", "floor-vp8", "least", "loss20", "loss30") and outcome.stood() > 1:
         checks.append((False, f"the clean one's tile stood for {outcome.stood():.1f} s"))
     return checks
 
@@ -295,9 +304,16 @@ def aims(key, outcome):
             (large > 0.9, f"360 lines for {large * 100:.0f} %"), (long <= 1, freezes), (outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"),
             (outcome.rate() < 120, f"{outcome.rate():.0f} kbit/s"),
         ]
-    if key in ("floor", "floor-vp8"):
+    if key in STILLS:
+        hidden, most = STILLS[key]
         wait = max((length for _, length in outcome.gaps(0)), default=0)
-        return [(outcome.concealed() < 1, f"concealed {outcome.concealed():.2f} %"), (wait <= 5, f"longest wait for a picture {wait:.1f} s")]
+        checks = [(outcome.concealed() <= hidden, f"concealed {outcome.concealed():.2f} %"), (wait <= most, f"longest wait for a picture {wait:.1f} s")]
+        return checks + ([(outcome.rate() <= 60, f"{outcome.rate():.0f} kbit/s")] if key == "loss30" else [])
+    if key == "loss20":
+        motion = sum(share for name, share in outcome.shares().items() if name.isdigit())
+        return [
+            (motion > 0.9, f"motion for {motion * 100:.0f} %"), (outcome.concealed() <= 1.5, f"concealed {outcome.concealed():.2f} %"),
+            (long <= 6, freezes)]
     if key == "tcp":
         middle = (outcome.row.settled + outcome.row.seconds) / 2
         before, after = outcome.delay(0.5, end=middle), outcome.delay(0.5, start=middle)

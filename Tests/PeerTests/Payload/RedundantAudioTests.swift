@@ -57,11 +57,8 @@ struct RedundantAudioTests {
         var buffer = [UInt8](repeating: 0, count: 64)
         let length = buffer.withUnsafeMutableBytes { buffer in
             var writer = RTPPacketWriter(buffer, marker: false, payloadType: 63, sequence: 1, timestamp: 2, ssrc: 3)
-            ([0x78, 1, 2] as [UInt8]).withUnsafeBytes { copy in
-                ([0x78, 9] as [UInt8]).withUnsafeBytes {
-                    RedundantAudio.write(copy: copy, age: 960, newest: $0, payloadType: 111, into: &writer)
-                }
-            }
+            RedundantAudio.write(
+                copies: [.init(payload: [0x78, 1, 2], age: 960)], newest: [0x78, 9], payloadType: 111, into: &writer)
             return writer.finish()
         }
         #expect(length == 12 + Self.chromium.count)
@@ -79,14 +76,16 @@ struct RedundantAudioTests {
     // MARK: - Over a link
 
     /// Audio both ways over a link that loses one packet in ten; the client receives the server's audio.
-    private func heard(repeats: Bool, client: PeerConfiguration? = nil, seed: UInt64 = 3) throws -> (
+    private func heard(
+        _ repetition: AudioRepetition, loss: Double = 0.1, client: PeerConfiguration? = nil, seed: UInt64 = 3
+    ) throws -> (
         packets: [ReceivedAudioPacket], sent: SentCounters, received: PeerStatistics
     ) {
         let call = try SimulatedCall.make(
-            down: LinkConditions(delay: .milliseconds(20), loss: .random(0.1), rate: .megabits(2)), seed: seed,
+            down: LinkConditions(delay: .milliseconds(20), loss: .random(loss), rate: .megabits(2)), seed: seed,
             client: client)
         CallMedia().attach(to: call)
-        call.server.repeatsAudio = repeats
+        call.server.audioRepetition = repetition
         try call.negotiate()
         try #require(call.run(atMost: .seconds(10)) { $0.areConnected })
         call.run(for: .seconds(20))
@@ -95,7 +94,7 @@ struct RedundantAudioTests {
     }
 
     @Test func `With copies hardly a packet is missing, and each copy equals the lost packet`() throws {
-        let (packets, sent, received) = try heard(repeats: true)
+        let (packets, sent, received) = try heard(.copies([1]))
         let real = packets.filter { !$0.isCopy }
         let first = try #require(real.first).sequence
         let expected = try #require(real.last).sequence - first + 1
@@ -118,12 +117,50 @@ struct RedundantAudioTests {
         #expect(compared > 500)
     }
 
+    @Test func `Copies at distances 1, 2 and 4 are those packets, and three in a row may be lost`() throws {
+        let (packets, sent, _) = try heard(.copies([1, 2, 4]), loss: 0.3)
+        let real = Dictionary(
+            packets.filter { !$0.isCopy }.map { ($0.sequence, $0) }, uniquingKeysWith: { one, _ in one })
+        let first = try #require(real.keys.min())
+        let last = try #require(real.keys.max())
+        let copies = packets.filter { $0.isCopy && $0.sequence >= first }
+        #expect(copies.allSatisfy { copy in real[copy.sequence].map { $0.payload == copy.payload } ?? true })
+        #expect(copies.allSatisfy { copy in real[copy.sequence].map { $0.timestamp == copy.timestamp } ?? true })
+        let missing = Double(Int(last - first) + 1 - real.count) / Double(last - first + 1)
+        let unheard = Set(first...last).subtracting(real.keys).subtracting(copies.map(\.sequence))
+        #expect(missing > 0.25 && Double(unheard.count) / Double(last - first + 1) < 0.02)
+        #expect(sent.repeatedPackets >= 3 * (sent.packets - 4))
+    }
+
+    @Test func `Doubled packets are heard once each, by who accepts no copies`() throws {
+        var client = PeerConfiguration(role: .client)
+        client.takesRedundantAudio = false
+        let (packets, sent, received) = try heard(.doubled, loss: 0.3, client: client)
+        #expect(!packets.contains(where: \.isCopy) && Set(packets.map(\.sequence)).count == packets.count)
+        let sequences = packets.map(\.sequence)
+        let share = Double(packets.count) / Double(try #require(sequences.max()) - sequences[0] + 1)
+        #expect((0.87...0.95).contains(share), "lost are those that are lost twice")
+        #expect(sent.repeatedPackets >= sent.packets - 2 && sent.frames == sent.packets)
+        #expect(received.malformedPackets == 0)
+    }
+
+    @Test func `Copies behind a pause keep the number of the packet before`() {
+        func distance(_ copy: [UInt8], offset: Int, position: Int) -> Int {
+            AudioReceiver.distance(of: copy.span, offset: offset, position: position)
+        }
+        // 20 ms packets (TOC 0x78): two before, and one that went out before a pause of 300 ms.
+        #expect(distance([0x78, 1], offset: 1920, position: 1) == 2)
+        #expect(distance([0x78, 1], offset: 14_400, position: 1) == 1)
+        #expect(distance([0x78, 1], offset: 961, position: 1) == 1)
+        #expect(distance([], offset: 960, position: 30) == 30)
+    }
+
     @Test func `Without copies nothing changes on the wire, and a peer that accepts none gets none`() throws {
-        let plain = try heard(repeats: false)
+        let plain = try heard(.none)
         #expect(plain.sent.repeatedPackets == 0 && !plain.packets.contains(where: \.isCopy))
         var client = PeerConfiguration(role: .client)
         client.takesRedundantAudio = false
-        let refused = try heard(repeats: true, client: client)
+        let refused = try heard(.copies([1]), client: client)
         #expect(refused.sent.repeatedPackets == 0 && refused.packets.count > 800)
         #expect(refused.sent.payloadBytes == refused.sent.packets * 81)
     }

@@ -187,10 +187,14 @@ private struct VideoLink {
         #expect(link.isDecodable && !link.received.isEmpty)
     }
 
-    private func packet(_ buffer: inout VideoReceiveBuffer, _ sequence: Int64, at ms: Int64, payload: [UInt8] = [0, 1])
-    {
+    private func packet(
+        _ buffer: inout VideoReceiveBuffer, _ sequence: Int64, at ms: Int64, timestamp: Int64? = nil,
+        marker: Bool = true,
+        payload: [UInt8] = [0, 1]
+    ) {
         buffer.insert(
-            payload: payload.span, payloadType: 96, sequence: sequence, timestamp: sequence, marker: true,
+            payload: payload.span, payloadType: 96, sequence: sequence, timestamp: timestamp ?? sequence,
+            marker: marker,
             at: .zero + .milliseconds(ms))
     }
 
@@ -246,6 +250,26 @@ private struct VideoLink {
         // Nothing came after the second: a round trip later nothing will.
         #expect(!burst(repairedUpTo: 3, lookAt: 439).isAwaitingKeyframe)
         #expect(burst(repairedUpTo: 3, lookAt: 441).isAwaitingKeyframe)
+    }
+
+    @Test
+    func `The rest of the newest frame is awaited for two seconds, and no longer than others once a later one comes`() {
+        func isGivenUp(at ms: Int64, laterFrame: Int64?) -> Bool {
+            var buffer = VideoReceiveBuffer(codecs: [96: .vp8])
+            packet(&buffer, 1, at: 0, payload: [0x10, 0x10, 0, 0, 0x9D, 1, 0x2A, 2, 0, 2, 0])
+            while buffer.nextFrame() != nil {}
+            packet(&buffer, 2, at: 10, timestamp: 2, marker: false, payload: [0x10, 0x11, 0, 0])
+            packet(&buffer, 4, at: 10, timestamp: 2)
+            for now in Int64(10)...ms {
+                _ = buffer.nextNacks(at: .zero + .milliseconds(now))
+                if now == laterFrame { packet(&buffer, 5, at: now, payload: [0x10, 0x11, 0, 0]) }
+                buffer.advance(to: .zero + .milliseconds(now), roundTrip: .milliseconds(60))
+            }
+            return buffer.isAwaitingKeyframe
+        }
+        #expect(!isGivenUp(at: 1900, laterFrame: nil))
+        #expect(isGivenUp(at: 2100, laterFrame: nil))
+        #expect(isGivenUp(at: 1001, laterFrame: 1000))
     }
 
     @Test func `Lost VP8 frames of the upper layer freeze nothing`() {

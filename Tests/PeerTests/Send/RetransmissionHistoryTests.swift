@@ -24,7 +24,7 @@ struct RetransmissionHistoryTests {
     ) -> RetransmissionHistory {
         var history = RetransmissionHistory()
         for (index, number) in numbers.enumerated() {
-            history.store(packet(number, at: Self.start + step * index), bytes: Self.size, rate: rate)
+            history.store(packet(number, at: Self.start + step * index), bytes: Self.size, rate: rate, loss: 0)
         }
         return history
     }
@@ -93,13 +93,20 @@ struct RetransmissionHistoryTests {
         // 20,000 bytes to begin with, and a quarter of 100,000.
         var some = history(0..<100)
         #expect(taken(0..<100, of: &some).count == 45)
-        some.store(packet(100), bytes: 8000, rate: .megabits(10))
+        some.store(packet(100), bytes: 8000, rate: .megabits(10), loss: 0)
         #expect(taken(45..<100, of: &some).count == 2)
         // 1 Mbit/s for half a second: 62,500 bytes.
         var full = history(0..<1000, rate: .megabits(1))
         #expect(taken(0..<1000, of: &full).count == 62)
         var thin = history(0..<1000, rate: .kilobits(10))
         #expect(taken(0..<1000, of: &thin).count == RetransmissionHistory.leastAllowance / Self.size)
+    }
+
+    @Test("Under heavy loss repairs may take what they need, and never more than the picture")
+    func heavyLoss() {
+        let shares = [0, 0.1, 0.2, 0.3, 0.5, 1].map { RetransmissionHistory.share(loss: $0) }
+        #expect(shares.prefix(2) == [0.25, 0.25] && shares.suffix(2) == [0.8, 0.8])
+        #expect((0.40...0.42).contains(shares[2]) && (0.79...0.8).contains(shares[3]))
     }
 
     @Test("The lateness of the first repair that arrived is told after the feedback time")

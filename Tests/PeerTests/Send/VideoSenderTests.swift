@@ -37,8 +37,9 @@ struct VideoSenderTests {
         defer { buffer.deallocate() }
         let packet =
             repair
-            ? sender.nextRepair(into: buffer, roundTrip: .milliseconds(50), transport: estimator.history, at: now)
-            : sender.nextMedia(into: buffer, transport: estimator.history, at: now)
+            ? sender.nextRepair(
+                into: buffer, roundTrip: .milliseconds(50), transport: estimator.history, at: now)
+            : sender.nextMedia(into: buffer, transport: estimator.history, loss: 0, at: now)
         if packet?.numbering == .numbered { estimator.packetSent(size: 100, cluster: nil, at: now) }
         return packet.map { Array(buffer[..<$0.length]) }
     }
@@ -299,7 +300,7 @@ struct VideoSenderTests {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1500, alignment: 8)
         defer { buffer.deallocate() }
         sender.enqueue(frame(key: true), available: .megabits(1), at: now)
-        let media = sender.nextMedia(into: buffer, transport: numbers, at: now)
+        let media = sender.nextMedia(into: buffer, transport: numbers, loss: 0, at: now)
         sender.receive([100], at: now)
         let repair = sender.nextRepair(
             into: buffer, roundTrip: .milliseconds(50), transport: numbers, at: now + .milliseconds(60))
@@ -308,7 +309,7 @@ struct VideoSenderTests {
             codecs: [.vp8: OutgoingCodec(payloadType: 96, retransmissionPayloadType: 97, usesNack: true)],
             extensions: OutgoingExtensions())
         sender.enqueue(frame(key: true), available: .megabits(1), at: now)
-        let plain = sender.nextMedia(into: buffer, transport: numbers, at: now)
+        let plain = sender.nextMedia(into: buffer, transport: numbers, loss: 0, at: now)
         #expect(plain?.numbering == .unnumbered)
     }
 

@@ -22,13 +22,16 @@ struct RenditionSelectorTests {
             (5000, RenditionSelector.Choice.rung(0)), (2000, .rung(0)), (1300, .rung(1)), (600, .rung(1)),
             (400, .rung(2)),
             (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .stills), (62, .stills), (40, .stills),
-            (36, .audioOnly), (0, .audioOnly),
+            (36, .rareStills), (25, .rareStills), (23, .audioOnly), (0, .audioOnly),
         ])
     func settles(estimate: Int, choice: RenditionSelector.Choice) { #expect(settled(estimate).choice == choice) }
 
     @Test(
         "goes down at once when the estimate is far too low",
-        arguments: [(600, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .stills), (30, .audioOnly)])
+        arguments: [
+            (600, RenditionSelector.Choice.rung(1)), (200, .rung(2)), (80, .stills), (30, .rareStills),
+            (20, .audioOnly),
+        ])
     func down(estimate: Int, choice: RenditionSelector.Choice) {
         var selector = settled(5000)
         #expect(selector.update(estimate: .kilobits(estimate), at: at(60_001))?.choice == choice)
@@ -58,7 +61,7 @@ struct RenditionSelectorTests {
             selector.update(estimate: .kilobits(200), at: at(60_001))?.reason.sentence
                 == "The line's estimate of 200kbit/s is below the 1.15Mbit/s that the full picture needs.")
         #expect(selector.mode == .reduced)
-        _ = selector.update(estimate: .kilobits(30), at: at(60_100))
+        _ = selector.update(estimate: .kilobits(20), at: at(60_100))
         #expect(selector.mode == .audio)
     }
 
@@ -264,11 +267,15 @@ struct LadderTests {
         let screen = ladder.rung(for: .screen(1))
         #expect((screen.width, screen.height, screen.framesPerSecond) == (1280, 720, 7))
         #expect(screen.bitRate == rungs[1].bitRate)
-        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .stills, .audioOnly]
+        let choices: [RenditionSelector.Choice] = [.rung(0), .rung(1), .rung(2), .stills, .rareStills, .audioOnly]
         #expect(
-            choices.map { ladder.kind(of: $0, hasScreen: true) } == [.rung(0), .screen(1), .rung(2), .stills, nil])
+            choices.map { ladder.kind(of: $0, hasScreen: true) } == [
+                .rung(0), .screen(1), .rung(2), .stills, .stills, nil,
+            ])
         #expect(
-            choices.map { ladder.kind(of: $0, hasScreen: false) } == [.rung(0), .rung(1), .rung(2), .stills, nil])
+            choices.map { ladder.kind(of: $0, hasScreen: false) } == [
+                .rung(0), .rung(1), .rung(2), .stills, .stills, nil,
+            ])
     }
 
     @Test("has no rung above the canvas, and no two of one size")

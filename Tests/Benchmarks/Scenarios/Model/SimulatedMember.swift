@@ -20,9 +20,8 @@ final class SimulatedMember {
     /// The highest rate of a client's camera, whatever the server allows.
     static let camera = (width: 640, height: 360, framesPerSecond: 30)
     static let roomAudio = BitRate.kilobits(32)
-    /// Opus TOC bytes: hybrid 20 ms; SILK wide band 20 and 40 ms (RFC 6716 §3.1).
-    private static let longPacket: UInt8 = 10 << 3
-    private static let shortPacket: UInt8 = 9 << 3
+    /// Opus TOC bytes of packets of 1, 2 and 3 ticks: SILK wide band 20, 40 and 60 ms (RFC 6716 §3.1).
+    private static let packetTypes: [UInt8] = [9 << 3, 10 << 3, 11 << 3]
 
     let id: String
     let call: SimulatedCall
@@ -30,6 +29,7 @@ final class SimulatedMember {
     private(set) var profile = AudioProfile.narrow
     private let ladder: Ladder
     private var membership = RenditionMembership<RenditionKind>()
+    private var rareStills = RareStills()
     private(set) var isConnected = false
     private(set) var connectedAt: Instant?
     /// The playout of the client.
@@ -118,13 +118,19 @@ final class SimulatedMember {
 
     private var budget: BitRate? {
         guard isConnected else { return nil }
-        return profile.videoBudget(of: call.server.estimate, loss: loss, roomRate: Self.roomAudio)
+        return profile.videoBudget(
+            of: call.server.estimate, loss: loss, roomRate: Self.roomAudio,
+            takesCopies: call.server.takesAudioCopies)
     }
 
     private func take(_ estimate: BitRate, loss: Double, room: SimulatedRoom, at now: Instant) {
         self.loss = loss
-        profile = AudioProfile(estimate: estimate, loss: loss, canRepeat: call.server.canRepeatAudio, previous: profile)
-        call.server.repeatsAudio = profile.repeats
+        let takesCopies = call.server.takesAudioCopies
+        profile = AudioProfile(
+            estimate: estimate, loss: loss, isCongested: call.server.isCongested, takesCopies: takesCopies,
+            previous: profile)
+        call.server.audioRepetition = profile.repetition(takesCopies: takesCopies)
+        selector.configuration.extraAudio = profile.extraRate(Self.roomAudio, takesCopies: takesCopies)
         if let change = selector.update(estimate: estimate, at: now) {
             moves.append((now, change))
             choose(in: room)
@@ -165,6 +171,7 @@ final class SimulatedMember {
 
     /// Sends a frame of a rendition, if the member receives that rendition.
     func offer(_ frame: PacketizedVideoFrame, of kind: RenditionKind, room: SimulatedRoom, at now: Instant) {
+        if kind == .stills, selector.choice == .rareStills, !rareStills.admits(at: now) { return }
         let (takes, left) = membership.accept(kind, isKeyframe: frame.isKeyframe)
         for kind in left { room.leave(id, kind) }
         guard takes else { return }
@@ -181,7 +188,7 @@ final class SimulatedMember {
             call.server.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: nil, at: now)
         }
         // The web client controls its encoder by the same rules; FEC is always on, as the server requests it.
-        clientProfile = AudioProfile(estimate: call.client.estimate, loss: 1, previous: clientProfile)
+        clientProfile = AudioProfile(estimate: call.client.estimate, loss: 0.1, previous: clientProfile)
         if let (payload, start) = Self.sound(clientProfile, tick: tick, at: now) {
             call.client.send(audio: payload, timestamp: start.ticks(at: 48_000), marker: false, level: 30, at: now)
         }
@@ -194,13 +201,12 @@ final class SimulatedMember {
         guard tick % ticks == 0 else { return nil }
         let start = now - .milliseconds(20) * (ticks - 1)
         let bytes = profile.bitRate(roomAudio).bytes(in: .milliseconds(20) * ticks)
-        let toc = ticks == 2 ? longPacket : shortPacket
-        return (packet(toc: toc, bytes: bytes, carriesFEC: profile.carriesFEC, made: start), start)
+        return (packet(toc: packetTypes[ticks - 1], bytes: bytes, carriesFEC: profile.carriesFEC, made: start), start)
     }
 
     private static func packet(toc: UInt8, bytes: Int, carriesFEC: Bool, made: Instant) -> [UInt8] {
-        // The voice activity bit, and whether the packet has a copy of the one before (RFC 6716 §4.2.3).
-        var payload = [toc, carriesFEC ? 0xE0 : 0x80]
+        // The voice activity bits, and after them whether the packet has a copy of the one before (RFC 6716 §4.2.3).
+        var payload = [toc, carriesFEC ? 0xF0 : 0x80]
         MediaMark(made: made, tag: carriesFEC ? 1 : 0).write(to: &payload)
         payload += [UInt8](repeating: 0x33, count: max(0, bytes - payload.count))
         return payload

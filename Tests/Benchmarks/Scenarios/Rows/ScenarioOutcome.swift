@@ -7,6 +7,8 @@ import Simulation
 public struct DirectionStatistics: Sendable {
     /// The part of the settled time per rung: `720p`, `360p`, `180p`, `stills`, `audio`.
     public var shares: [(rung: String, share: Double)] = []
+    /// The part of the time in which the picture moves.
+    public var motion: Double { shares.filter { $0.rung.hasSuffix("p") }.reduce(0) { $0 + $1.share } }
     public var freezesOver200 = 0.0
     public var freezesOver500 = 0.0
     public var longestGap = Duration.zero
@@ -115,6 +117,7 @@ public struct ScenarioOutcome {
         switch choice {
         case .rung(let index): "\(room.ladder.rungs[index].height)p"
         case .stills: "stills"
+        case .rareStills: "rare stills"
         case .audioOnly: "sound"
         }
     }

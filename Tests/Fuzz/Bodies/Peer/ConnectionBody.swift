@@ -127,7 +127,7 @@ enum ConnectionBody {
         case 1: server.setReceiveLimit(.kilobits(Int(input.number16())), at: now)
         case 2: server.setWantedLayer(height: Int(input.byte()) * 8, at: now)
         case 3: server.restartVideo(at: now)
-        case 4: server.repeatsAudio.toggle()
+        case 4: server.audioRepetition = [.none, .copies([1]), .copies([1, 2, 4]), .doubled][input.below(4)]
         case 5: server.openChannel(label: "ours", maxRetransmits: input.byte() & 1 == 0 ? 0 : nil, at: now)
         case 6:
             let id = peer.channelIDs.isEmpty ? 1 : peer.channelIDs[input.below(peer.channelIDs.count)]
