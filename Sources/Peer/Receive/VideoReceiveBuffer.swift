@@ -41,6 +41,8 @@ struct VideoReceiveBuffer: Sendable {
         var oversizedFrames = 0
     }
 
+    /// The most packets of a frame of which the rest may be awaited for longer.
+    private static let shortFrame: Int64 = 32
     /// A gap of more packets than this after such a silence is not repaired: the link was dead, and its first moments
     /// must not be spent on repair.
     private static let staleGap = 50
@@ -207,10 +209,14 @@ struct VideoReceiveBuffer: Sendable {
     }
 
     /// Whether a packet may have come of a later frame than that of a missing packet: not if the packet before it is of the
-    /// newest frame.
+    /// newest frame, nor if the next one is and goes on with a frame.
     private func hasNewerFrame(than missing: Int64) -> Bool {
-        guard let newest = ring.highest.flatMap({ ring[$0] }), let before = ring[missing - 1] else { return true }
-        return newest.timestamp != before.timestamp
+        guard let newest = ring.highest.flatMap({ ring[$0] }), newest.sequence - missing <= Self.shortFrame else {
+            return true
+        }
+        if let before = ring[missing - 1] { return newest.timestamp != before.timestamp }
+        guard let next = (missing...newest.sequence).lazy.compactMap({ ring[$0] }).first else { return true }
+        return newest.timestamp != next.timestamp || next.codec != .vp8 || next.startsVP8Frame
     }
 
     private var hedgeDeadline: Instant? {

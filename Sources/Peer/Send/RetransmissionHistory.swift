@@ -70,11 +70,12 @@ struct RetransmissionHistory: Sendable {
     /// - Parameters:
     ///   - rate: the rate of the media.
     ///   - loss: the part of all packets that is lost.
-    mutating func store(_ packet: Packet, bytes: Int, rate: BitRate, loss: Double) {
+    ///   - isRepeated: it goes out twice whatever is requested.
+    mutating func store(_ packet: Packet, bytes: Int, rate: BitRate, loss: Double, isRepeated: Bool = false) {
         slots[Self.slot(of: packet.sequence)] = packet
         newest = packet.sequence
         allowance = min(
-            allowance + Double(bytes) * Self.share(loss: loss),
+            allowance + Double(bytes) * (Self.share(loss: loss) + (isRepeated ? 1 : 0)),
             Double(max(Self.leastAllowance, rate.bytes(in: Self.allowanceTime)))
         )
     }

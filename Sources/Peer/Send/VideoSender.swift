@@ -257,7 +257,7 @@ struct VideoSender: Sendable {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
             newestKeyframe = (first, isLast)
         }
-        history.store(packet, bytes: length, rate: stream.meter.rate(at: now), loss: loss)
+        history.store(packet, bytes: length, rate: stream.meter.rate(at: now), loss: loss, isRepeated: sendsTwice)
         stream.counters.packets += 1
         stream.counters.bytes += length
         stream.counters.payloadBytes += entry.frame.fragments[index].range.count
