@@ -119,6 +119,8 @@ struct BandwidthEstimator: Sendable {
             && queue.delay < StandingQueue.harmless && detector.usage != .overused
             && loss.smoothed ?? 0 < Self.ampleLoss
     }
+    /// What the link loses at any rate.
+    var ownLoss: Double { loss.inherent }
     /// Whether a queue stands on the link.
     var hasQueue: Bool { queue.delay > StandingQueue.limit }
     /// Smoothed over some seconds: a sample has as few as twenty packets.

@@ -161,13 +161,12 @@ extension PeerConnection {
     /// Announces the estimate to the owner, not before something was measured.
     func announceEstimate(at now: Instant) {
         let rate = estimate
-        fastestRoundTrip = min(fastestRoundTrip, roundTrip, ice?.roundTripTime ?? .seconds(10))
         guard !sender.isQuiet(at: now), announcement.take(rate, at: now) else { return }
         events.append(.estimate(rate, lossFraction: lossFraction, roundTrip: roundTrip))
     }
 
-    /// Whether a queue stands on the link: what gets lost is what does not fit.
-    public var isCongested: Bool { roundTrip > fastestRoundTrip * 2 + .milliseconds(150) }
+    /// The part of the packets that the link loses at whatever rate, as far as the last seconds tell; 0 to 1.
+    public var ownLoss: Double { sender.estimator.usesFeedback ? sender.estimator.ownLoss : lossFraction }
 
     /// The loss by transport-wide feedback, or by receiver reports without it.
     private var lossFraction: Double {

@@ -26,8 +26,6 @@ public final class PeerConnection {
     var reports = ReportSchedule()
     var receiveLimit: ReceiveLimit
     var announcement = EstimateAnnouncement()
-    /// The shortest round trip so far.
-    var fastestRoundTrip = Duration.seconds(10)
     var droppedDatagrams = 0
     var unansweredDatagrams = 0
     /// What the last received datagram proved about its flow, for `Demultiplexer.claim`; `.none` unless it was an

@@ -64,7 +64,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     static let repeatedAbove = BitRate.kilobits(400)
     static let narrowBelow = BitRate.kilobits(200)
     static let floorBelow = BitRate.kilobits(100)
-    static let leastBelow = BitRate.kilobits(40)
+    static let leastBelow = BitRate.kilobits(36)
     /// From this loss on speech on a thin link is not understood unless each packet goes out three times, and on one with
     /// spare capacity from `shieldedLoss` on.
     static let fortressLoss = 0.12
@@ -78,21 +78,22 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     static let newestHeader = 1
 
     /// - Parameters:
-    ///   - isCongested: a queue stands on the link: what gets lost is what does not fit, and less is to be sent, not more.
+    ///   - loss: what gets lost now.
+    ///   - ownLoss: what the link loses at any rate; nil: all of it. What does not fit on the link gets lost too, and then
+    ///     less is to be sent, not more.
     ///   - takesCopies: the peer takes packets that carry copies of earlier ones (RFC 2198).
     package init(
-        estimate: BitRate, loss: Double, isCongested: Bool = false, takesCopies: Bool = false,
+        estimate: BitRate, loss: Double, ownLoss: Double? = nil, takesCopies: Bool = false,
         previous: AudioProfile? = nil
     ) {
         let step = Self.hysteresis
         let isLossy = loss > (previous?.isForLoss == true ? Self.lossLimit / 2 : Self.lossLimit)
-        if !isCongested, loss > Self.fortressLoss * (previous == .fortress ? 0.6 : 1),
+        let ownLoss = ownLoss ?? loss
+        if ownLoss > Self.fortressLoss * (previous == .fortress ? 0.6 : 1),
             estimate < Self.repeatedAbove * (previous == .fortress ? step : 1)
         {
             self = .fortress
-        } else if !isCongested, loss > Self.shieldedLoss * (previous == .shielded ? 0.6 : 1),
-            estimate >= Self.repeatedAbove
-        {
+        } else if ownLoss > Self.shieldedLoss * (previous == .shielded ? 0.6 : 1), estimate >= Self.repeatedAbove {
             self = .shielded
         } else if estimate < Self.leastBelow * (previous == .least ? step : 1) {
             self = .least

@@ -244,7 +244,7 @@ package final class PeerSession {
         self.roundTrip = roundTrip
         let wanted = AudioProfile(
             estimate: estimate, loss: loss,
-            isCongested: peer.isCongested,
+            ownLoss: peer.ownLoss,
             takesCopies: peer.takesAudioCopies, previous: profile)
         if wanted != profile {
             profile = wanted

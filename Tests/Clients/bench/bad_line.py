@@ -235,7 +235,7 @@ async def measure(server, pages, row, seed=1):
         url = page_url(pages, server, room, "Bad", "blue", TONES[1], row.codec) + "&fps=30" + query
         bad = await Chromium(far, apart=True).start(from_outside(url) if far else url)
         browsers.append(bad)
-        peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined()
+        peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined(0 if row.settled > 15 else 3)
         started = time.monotonic()
         origin = await bad.evaluate("performance.now()")
         await bad.evaluate(f"watchClock({await clean.evaluate('state.id')!r})")

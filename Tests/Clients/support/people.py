@@ -24,8 +24,8 @@ class BrowserPeer:
     def __init__(self, browser, name, colour, frequency):
         self.browser, self.name, self.colour, self.frequency = browser, name, colour, frequency
 
-    async def joined(self):
-        await self.browser.wait_for("state.connected && state.frames > 3", timeout=30)
+    async def joined(self, pictures=3):
+        await self.browser.wait_for(f"state.connected && state.frames > {pictures}", timeout=30)
         self.id = await self.browser.evaluate("state.id")
         return self
 
@@ -51,7 +51,7 @@ class PythonPeer:
     def __init__(self, peer):
         self.peer, self.name, self.colour, self.frequency = peer, peer.name, peer.colour, peer.frequency
 
-    async def joined(self):
+    async def joined(self, pictures=3):
         deadline = time.monotonic() + 15
         while self.peer.picture is None or self.peer.tiles is None:
             assert time.monotonic() < deadline, f"{self.name} received no picture"

@@ -127,7 +127,7 @@ final class SimulatedMember {
         self.loss = loss
         let takesCopies = call.server.takesAudioCopies
         profile = AudioProfile(
-            estimate: estimate, loss: loss, isCongested: call.server.isCongested, takesCopies: takesCopies,
+            estimate: estimate, loss: loss, ownLoss: call.server.ownLoss, takesCopies: takesCopies,
             previous: profile)
         call.server.audioRepetition = profile.repetition(takesCopies: takesCopies)
         selector.configuration.extraAudio = profile.extraRate(Self.roomAudio, takesCopies: takesCopies)
