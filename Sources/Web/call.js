@@ -2,7 +2,6 @@
 // call shows what the events tell. `CallSession` decides about sockets and connections; this has them.
 
 import { CallSession } from './call-session.js';
-import { CameraRest } from './camera-rest.js';
 import { Channel } from './channel.js';
 import { Connection } from './connection.js';
 import { Line } from './line.js';
@@ -10,7 +9,6 @@ import { Successor } from './moving.js';
 import { People } from './people.js';
 import { PictureChoice } from './picture-choice.js';
 import { Signalling } from './signalling.js';
-import { SoundProtection } from './sound-protection.js';
 
 // How often the link is measured, ms.
 const LINE_EVERY = 1000;
@@ -24,7 +22,7 @@ const LINE_EVERY = 1000;
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
 ///   `muted`, `asked`, `screenStopped`, `videoStopped` and `askedForVideo` (the id of who did it), `keptMuted` (entry, policy: why the microphone stays off), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
-/// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read), `cameraRests` (the line carries no camera, or does again);
+/// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read);
 /// - another server: `moving` ({within}: the seconds that this may take), and `moved` ({isSeamless}: the picture and the sound went on).
 export class Call extends EventTarget {
   /// `sending`: a Sending with open devices. `server`: the server's origin. `room`, `name`, and optional: `token`, `pin`, `hostKey`, `host` (false: not by being first),
@@ -281,27 +279,8 @@ export class Call extends EventTarget {
     this.emit('room');
     this.emit('people');
     clearInterval(this.lineTimer);
-    this.protection = new SoundProtection();
-    this.cameraRest = new CameraRest();
-    this.lineTimer = setInterval(() => this.readLine(), LINE_EVERY);
+    this.lineTimer = setInterval(async () => { const state = await this.line?.read(this.data); if (state) this.emit('line', state); }, LINE_EVERY);
     await this.connection?.offer();
-  }
-
-  async readLine() {
-    const state = await this.line?.read(this.data);
-    if (!state) return;
-    await this.connection?.protectSound(this.protection.read(state));
-    await this.restCamera(state);
-    this.emit('line', state);
-  }
-
-  /** @param {Record<string, any>} state of the line */
-  async restCamera({ carries }) {
-    const { shown } = this.sending, wasResting = shown.video === 'resting';
-    const isResting = this.cameraRest.read({ carries, isWanted: wasResting || shown.video === 'on' });
-    if (isResting === wasResting) return;
-    await this.sending.rest(isResting);
-    this.emit('cameraRests', isResting);
   }
 
   /// The server keeps the audio off: what the page shows is the same.
@@ -327,8 +306,6 @@ export class Call extends EventTarget {
     this.connection?.use(this.signalling);
     this.history(message, false);
     this.sendState();
-    // A host's word to stop it may have been lost with the socket: the screen is shared still, and the server is told so.
-    if (this.sending.screen) this.sendPresent();
     this.emit('room');
     this.emit('people');
     await this.connection?.resumed();

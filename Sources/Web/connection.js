@@ -23,8 +23,6 @@ export class Connection extends EventTarget {
     this.owesScreen = Boolean(screen);
     /// full, less or audio.
     this.data = 'full';
-    /// Whether each packet of sound carries the one before.
-    this.sendsCopies = false;
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
     const streams = [new MediaStream()];
     this.audio = this.pc.addTransceiver(audio ?? 'audio', { direction: 'sendrecv', streams });
@@ -92,20 +90,6 @@ export class Connection extends EventTarget {
     }
     // Before the first answer browsers have no parameters to change.
     await this.video.sender.setParameters(parameters).catch(() => {});
-  }
-
-  /// Protects the sound as `SoundProtection` says. Browsers that cannot do one of both are left as they are.
-  async protectSound({ wait, copies }) {
-    const { receiver, sender } = this.audio;
-    if ('jitterBufferTarget' in receiver && receiver.jitterBufferTarget !== wait) receiver.jitterBufferTarget = wait;
-    if (copies === this.sendsCopies) return;
-    this.sendsCopies = copies;
-    const parameters = sender.getParameters();
-    const codec = parameters.codecs.find(({ mimeType }) => mimeType.toLowerCase() === (copies ? 'audio/red' : 'audio/opus'));
-    if (!codec || !parameters.encodings.length) return;
-    const { mimeType, clockRate, channels, sdpFmtpLine } = codec;
-    parameters.encodings[0].codec = { mimeType, clockRate, channels, sdpFmtpLine };
-    await sender.setParameters(parameters).catch(() => {});
   }
 
   async answered(sdp) {

@@ -18,7 +18,7 @@ export function showControls(call) {
   // What does not arrive is not shown as if others heard it.
   const audio = call.missing.includes('audio') ? 'missing' : shown.audio, video = call.missing.includes('video') ? 'missing' : shown.video;
   press('toggle-audio', audio, 'mic', t(`audio.${audio}`), t(`audio.${audio}.action`));
-  press('toggle-video', video, 'camera', t(['opening', 'missing', 'resting'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
+  press('toggle-video', video, 'camera', t(['opening', 'missing'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
 }

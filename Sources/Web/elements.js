@@ -22,11 +22,11 @@ export function icon(name, meaning, isOff = false) {
   return svg;
 }
 
-/// The button of a device. `state`: on, off, opening, paused or resting (nothing is sent), or missing (nothing arrives).
+/// The button of a device. `state`: on, off, opening or paused (nothing is sent), or missing (nothing arrives).
 export function press(id, state, iconName, text, action) {
   const button = $(id), isOn = state === 'on';
   button.classList.toggle('off', state === 'off');
-  button.classList.toggle('opening', ['opening', 'paused', 'resting'].includes(state));
+  button.classList.toggle('opening', ['opening', 'paused'].includes(state));
   button.classList.toggle('missing', state === 'missing');
   button.setAttribute('aria-busy', String(state === 'opening'));
   button.setAttribute('aria-label', action);

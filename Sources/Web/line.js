@@ -20,7 +20,7 @@ export class Line {
 
   async count() {
     const now = { at: performance.now(), down: 0, up: 0, lost: 0, received: 0, alive: 0, frozen: 0, decoded: 0 };
-    const figures = { lossUp: null, roundTrip: null, reportAge: null, frame: null, framesPerSecond: null, codec: null, carries: null };
+    const figures = { lossUp: null, roundTrip: null, reportAge: null, frame: null, framesPerSecond: null, codec: null };
     const report = await this.pc.getStats();
     const latest = Math.max(...[...report.values()].map(({ timestamp }) => timestamp ?? 0));
     for (const entry of report.values()) {
@@ -38,7 +38,6 @@ export class Line {
       } else if (entry.type === 'outbound-rtp') now.up += entry.bytesSent;
       // All that arrives, where the browser counts it.
       else if (entry.type === 'transport') now.alive += entry.packetsReceived ?? 0;
-      else if (entry.type === 'candidate-pair' && entry.nominated) figures.carries = entry.availableOutgoingBitrate ?? figures.carries;
       else if (entry.type === 'remote-inbound-rtp') {
         figures.lossUp = Math.max(figures.lossUp ?? 0, entry.fractionLost ?? 0);
         if (entry.roundTripTime) figures.roundTrip = entry.roundTripTime;

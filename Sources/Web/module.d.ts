@@ -27,7 +27,7 @@ export interface JoinOptions {
 export type Role = 'participant' | 'presenter' | 'moderator' | 'viewer';
 export type Reaction = '👍' | '👏' | '❤️' | '😂' | '😮' | '🎉';
 /** Of the microphone and the camera: nothing is sent while one opens, or is paused by the system. */
-export type Shown = 'on' | 'opening' | 'paused' | 'resting' | 'off';
+export type Shown = 'on' | 'opening' | 'paused' | 'off';
 export type ConnectionState = 'connected' | 'interrupted' | 'broken' | 'reconnecting' | 'moving' | 'lost';
 
 /** With which `join` rejects. */
@@ -144,8 +144,6 @@ export interface CallEvents {
   moving: { within: number };
   moved: { isSeamless: boolean };
   line: LineState;
-  /** Whether the line carries no camera. */
-  cameraRests: boolean;
 }
 
 /** What the user sends. */

@@ -7,7 +7,7 @@ const KINDS = Object.freeze(/** @type {Kind[]} */ (['audio', 'video']));
 
 /**
  * @typedef {'audio' | 'video'} Kind
- * @typedef {'on' | 'opening' | 'paused' | 'resting' | 'off'} Shown
+ * @typedef {'on' | 'opening' | 'paused' | 'off'} Shown
  * @typedef {{ code: string, device?: string, message?: string }} Problem
  * @typedef {{ type: 'open', kind: Kind, attempt: number, id: string, facing: string | null }
  *   | { type: 'take', kind: Kind }
@@ -29,8 +29,6 @@ export class SendingState {
   /// Nothing is sent, since the user has not agreed to be recorded yet.
   #isHeld = false;
   #isAudience = false;
-  /// The line carries no camera.
-  #isResting = false;
   #attempts = 0;
   /** @type {Record<Kind, Source>} */
   #sources = { audio: closed(), video: closed() };
@@ -41,12 +39,8 @@ export class SendingState {
   /** @param {Kind} kind */
   isSent(kind) {
     const { isWanted, isOpen, isPaused } = this.#sources[kind];
-    return isWanted && isOpen && !isPaused && this.isOnAir && !this.#rests(kind);
+    return isWanted && isOpen && !isPaused && this.isOnAir;
   }
-
-  /// Whether the kind is kept off the line.
-  /** @param {Kind} kind */
-  #rests(kind) { return kind === 'video' && this.#isResting; }
 
   /// What the button says.
   /** @param {Kind} kind @returns {Shown} */
@@ -54,7 +48,7 @@ export class SendingState {
     const { isWanted, isOpen, attempt } = this.#sources[kind];
     if (this.isSent(kind)) return 'on';
     if (!isWanted || !this.isOnAir) return 'off';
-    return attempt !== null ? 'opening' : !isOpen ? 'off' : this.#rests(kind) ? 'resting' : 'paused';
+    return attempt !== null ? 'opening' : isOpen ? 'paused' : 'off';
   }
 
   /// What the buttons of the lobby say: what will be sent.
@@ -79,7 +73,7 @@ export class SendingState {
 
   /// Whether the connection carries the track of the kind: a muted or held one too, as silence or black pictures.
   /** @param {Kind} kind */
-  isCarried(kind) { return this.#sources[kind].isOpen && this.#phase === 'call' && !this.#isAudience && !this.#rests(kind); }
+  isCarried(kind) { return this.#sources[kind].isOpen && this.#phase === 'call' && !this.#isAudience; }
 
   /// Whether the track gives sound or pictures: what is sent, and the preview before a call.
   /** @param {Kind} kind */
@@ -101,7 +95,7 @@ export class SendingState {
   /// The server has not let the user in: the devices stay open for the lobby.
   refused() {
     this.#phase = 'lobby';
-    this.#isHeld = this.#isAudience = this.#isResting = false;
+    this.#isHeld = this.#isAudience = false;
   }
 
   /// The call is over.
@@ -168,13 +162,6 @@ export class SendingState {
   flip(facing) {
     if (this.#isAudience) return [];
     return [...this.#stop('video'), ...this.#open('video', this.#sources.video.id, facing)];
-  }
-
-  /// Keeps the camera off the line, or sends it again. The device stays open.
-  /** @param {boolean} isResting @returns {Action[]} */
-  rest(isResting) {
-    this.#isResting = isResting;
-    return [];
   }
 
   /// Sends nothing until `release`.

@@ -33,7 +33,7 @@ export class Sending extends EventTarget {
   /// Whether microphone and camera are sent; false too while they open, and while nothing may be sent.
   get audio() { return this.state.isSent('audio'); }
   get video() { return this.state.isSent('video'); }
-  /// The same for the buttons: on, opening, paused (by the system), resting (kept off a thin line) or off.
+  /// The same for the buttons: on, opening, paused (by the system) or off.
   get shown() { return { audio: this.state.shown('audio'), video: this.state.shown('video') }; }
   /// What the buttons of the lobby say.
   get chosen() { return { audio: this.state.chosen('audio'), video: this.state.chosen('video') }; }
@@ -117,9 +117,6 @@ export class Sending extends EventTarget {
   setAudio(isOn) { return this.act(this.state.want('audio', isOn)); }
   setVideo(isOn) { return this.act(this.state.want('video', isOn)); }
   toggleVideo() { return this.act(this.state.toggle('video')); }
-
-  /// Keeps the camera off a line that does not carry it, or sends it again.
-  rest(isResting) { return this.act(this.state.rest(isResting)); }
 
   /// Changes between the cameras of the front and the back.
   flipCamera() {

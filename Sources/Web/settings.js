@@ -1,6 +1,5 @@
 // The settings of the call: devices, data, the own camera, sounds and notices.
 
-import { query } from '/assets/address.js';
 import { notice } from '/assets/elements.js';
 import { withWords } from '/assets/later.js';
 import { bindNews } from '/assets/news.js';
@@ -46,12 +45,8 @@ export function bindSettings(sending, lobby, call) {
   });
 }
 
-/// What the address says of data: `?mode=audio` the sound alone, `low` a small picture, `auto` what the line carries.
-const MODES = { audio: 'audio', low: 'less', auto: 'full' };
-
-/// A call begins with what the address says, or the user has chosen before.
+/// A call begins with what the user has chosen before.
 export function applySettings(call) {
   useLoudspeaker();
-  const data = MODES[query.get('mode')] ?? remembered('data');
-  if (['less', 'audio'].includes(data)) call.saveData(data);
+  if (['less', 'audio'].includes(remembered('data'))) call.saveData(remembered('data'));
 }

@@ -57,7 +57,6 @@ export function showCall(call) {
   on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
   on('keptMuted', reason => tell({ kind: 'told', key: 'muted', text: t(`muted.${reason}`) }));
   on('line', showLine);
-  on('cameraRests', isResting => (isResting ? tell({ kind: 'told', key: 'camera rests', text: t('camera.rests'), seconds: 12 }) : endNotice('camera rests')));
   on('stream', () => play(call.stream));
   on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));
   // What is over needs no word: the notice of it goes, and no other.

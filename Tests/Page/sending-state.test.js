@@ -249,15 +249,6 @@ test('a microphone that the system pauses is not sent, and can be switched off m
   user.do(user.state.ended('audio')).do(user.state.paused('audio', true)).says('off', 'on', { audio: false, video: true });
 });
 
-test('a camera that rests is kept off the line, and can be switched off meanwhile', () => {
-  const user = User.inCall();
-  user.do(user.state.rest(true)).says('on', 'resting', { audio: true, video: false });
-  assert.ok(!user.state.isCarried('video') && user.state.isCarried('audio'));
-  user.do(user.state.rest(false)).says('on', 'on', BOTH);
-  user.do(user.state.rest(true)).toggle('video').says('on', 'off', { audio: true, video: false });
-  user.do(user.state.rest(false)).toggle('video').opens('video').says('on', 'on', BOTH);
-});
-
 test('a device that is unplugged while muted is opened by the next unmuting', () => {
   const user = User.inCall().toggle('audio');
   user.do(user.state.ended('audio')).says('off', 'on', { audio: false, video: true });

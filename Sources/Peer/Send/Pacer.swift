@@ -10,7 +10,7 @@ struct Pacer: Sendable {
     static let thinLink = BitRate.kilobits(100)
     /// On a link that carries nothing but speech and a still now and then the estimate is right to a third only: what
     /// exceeds the link pushes speech out of its queue.
-    static let thinnestLink = BitRate.kilobits(36)
+    static let thinnestLink = BitRate.kilobits(34)
     static let thinnestFactor = 0.7
     static let leastRate = BitRate.kilobits(24)
     /// The rate at which packets leave on a link of this estimate.

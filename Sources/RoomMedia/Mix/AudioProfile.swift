@@ -64,7 +64,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     static let repeatedAbove = BitRate.kilobits(400)
     static let narrowBelow = BitRate.kilobits(200)
     static let floorBelow = BitRate.kilobits(100)
-    static let leastBelow = BitRate.kilobits(36)
+    static let leastBelow = BitRate.kilobits(32)
+    static let leastBelowWithLoss = BitRate.kilobits(40)
     /// From this loss on speech on a thin link is not understood unless each packet goes out three times, and on one with
     /// spare capacity from `shieldedLoss` on.
     static let fortressLoss = 0.12
@@ -95,7 +96,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
             self = .fortress
         } else if ownLoss > Self.shieldedLoss * (previous == .shielded ? 0.6 : 1), estimate >= Self.repeatedAbove {
             self = .shielded
-        } else if estimate < Self.leastBelow * (previous == .least ? step : 1) {
+        } else if estimate < (isLossy ? Self.leastBelowWithLoss : Self.leastBelow) * (previous == .least ? step : 1) {
             self = .least
         } else if estimate < Self.floorBelow * ([.floor, .least].contains(previous) ? step : 1) {
             self = .floor

@@ -87,6 +87,9 @@ package final class PeerSession {
     private var configuration: RenditionSelector.Configuration {
         var configuration: RenditionSelector.Configuration =
             thinCodec.isOffered && !engine.savesWork && ladder.thin != nil ? .thin : .init()
+        if loss > RenditionSelector.Configuration.lossOfThinnestLinks {
+            configuration.rareStillsBelow = configuration.rareStillsBelowWithLoss
+        }
         configuration.extraAudio = profile.extraRate(engine.audioBitRate, takesCopies: peer.takesAudioCopies)
         return configuration
     }

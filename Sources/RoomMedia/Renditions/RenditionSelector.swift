@@ -41,8 +41,11 @@ package struct RenditionSelector: Sendable {
         package var earlyPhase = Duration.seconds(6)
         /// The audio's bit rate on the link, headers included.
         package var audio = BitRate.kilobits(28)
-        /// Below this estimate all stills would take the audio's share. On links of 60 kbit/s estimates dip to this.
-        package var rareStillsBelow = BitRate.kilobits(36)
+        /// Below this estimate all stills would take the audio's share. On links of 60 kbit/s estimates dip to this …
+        package var rareStillsBelow = BitRate.kilobits(32)
+        /// … and on links of 32 they rise to this, but there more gets lost than this part.
+        package var rareStillsBelowWithLoss = BitRate.kilobits(40)
+        package static let lossOfThinnestLinks = 0.01
         /// Below this estimate any still would: a link of 30 kbit/s.
         package var audioOnlyBelow = BitRate.kilobits(24)
         /// Stills come back at this many times these rates.

@@ -115,7 +115,7 @@ globalThis.RTCPeerConnection = class {
       },
     };
     this.senders.push(sender);
-    return { sender, receiver: {}, direction: '' };
+    return { sender, direction: '' };
   }
   createDataChannel() { return { readyState: 'open', send() {} }; }
   async createOffer() { return { sdp: 'offer' }; }

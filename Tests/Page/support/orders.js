@@ -137,8 +137,6 @@ function happenings(world, random) {
     'unplugged': () => any(live())?.unplug(),
     'system pauses': () => live().find(track => track.kind === 'audio')?.pause(true),
     'system goes on': () => live().find(track => track.kind === 'audio')?.pause(false),
-    'thin line': () => page.call?.sending.rest(true),
-    'wider line': () => page.call?.sending.rest(false),
     'cut': () => world.cut(),
     'server stops': () => world.stop(),
     'server starts': () => world.start(),
@@ -223,7 +221,6 @@ async function settle(world, note) {
   // The buttons do what they say, however the call has gone until now.
   for (const track of devices.made) if (track.muted) track.pause(false);
   devices.delay = 5;
-  await page.sending.rest(false);
   for (const isOn of [true, false, true]) {
     page[isOn ? 'on' : 'off'](...KINDS);
     await Promise.all([page.sending.setAudio(isOn), page.sending.setVideo(isOn), pass(50)]);

@@ -14,6 +14,4 @@ interface EventTarget {
 }
 /// For whoever looks at the delay of the stream from outside.
 interface Window { tesseraPlayer?: any; }
-interface RTCRtpReceiver { jitterBufferTarget?: number | null; }
-interface RTCRtpEncodingParameters { codec?: any; }
 interface Navigator { readonly wakeLock?: any; readonly userAgentData?: any; }

@@ -169,8 +169,10 @@ struct AudioProfileTests {
         #expect(profile(2000, 0.006, after: .repeated) == .repeated && profile(2000, 0.004, after: .repeated) == .clear)
         #expect(profile(420, 0.03) == .lossy && profile(420, 0.03, after: .repeated) == .repeated)
         #expect(profile(390, 0.03, after: .repeated) == .lossy && profile(390, 0.1, after: .repeated) == .veryLossy)
-        #expect(profile(150, 0.1) == .narrow && profile(60, 0.1) == .floor && profile(35, 0.1) == .least)
-        #expect(profile(41, 0, after: .least) == .least && profile(42, 0, after: .least) == .floor)
+        #expect(
+            profile(150, 0.1) == .narrow && profile(60, 0.1) == .floor && profile(35, 0.1) == .least
+                && profile(35, 0) == .floor)
+        #expect(profile(36, 0, after: .least) == .least && profile(38, 0, after: .least) == .floor)
         // A peer that takes no copies keeps Opus' own FEC.
         #expect(profile(2000, 0.02, false) == .lossy && profile(2000, 0.1, false) == .veryLossy)
     }

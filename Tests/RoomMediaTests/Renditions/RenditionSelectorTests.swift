@@ -22,7 +22,7 @@ struct RenditionSelectorTests {
             (5000, RenditionSelector.Choice.rung(0)), (2000, .rung(0)), (1300, .rung(1)), (600, .rung(1)),
             (400, .rung(2)),
             (300, .rung(2)), (150, .rung(2)), (115, .rung(2)), (90, .stills), (62, .stills), (40, .stills),
-            (37, .stills), (35, .rareStills), (25, .rareStills), (23, .audioOnly), (0, .audioOnly),
+            (37, .stills), (31, .rareStills), (25, .rareStills), (23, .audioOnly), (0, .audioOnly),
         ])
     func settles(estimate: Int, choice: RenditionSelector.Choice) { #expect(settled(estimate).choice == choice) }
 

@@ -130,6 +130,10 @@ final class SimulatedMember {
             estimate: estimate, loss: loss, ownLoss: call.server.ownLoss, takesCopies: takesCopies,
             previous: profile)
         call.server.audioRepetition = profile.repetition(takesCopies: takesCopies)
+        let usual = RenditionSelector.Configuration()
+        selector.configuration.rareStillsBelow =
+            loss > RenditionSelector.Configuration.lossOfThinnestLinks
+            ? usual.rareStillsBelowWithLoss : usual.rareStillsBelow
         selector.configuration.extraAudio = profile.extraRate(Self.roomAudio, takesCopies: takesCopies)
         if let change = selector.update(estimate: estimate, at: now) {
             moves.append((now, change))
