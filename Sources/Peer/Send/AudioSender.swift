@@ -15,7 +15,8 @@ struct AudioSender: Sendable {
 
     var stream: OutgoingStream
     /// Copies are left out where the peer accepts none.
-    var repetition = AudioRepetition.none
+    var repetition = AudioRepetition.none { didSet { distances = repetition.distances } }
+    private var distances: [Int] = []
     private var format: OutgoingAudio?
     private var extensions = OutgoingExtensions()
     /// The payloads that later packets carry again, the oldest first.
@@ -98,7 +99,7 @@ struct AudioSender: Sendable {
     }
 
     private mutating func keep(_ payload: [UInt8], at timestamp: Int64) {
-        guard let farthest = repetition.distances.last else {
+        guard let farthest = distances.last else {
             if !earlier.isEmpty { earlier.removeAll() }
             return
         }
@@ -113,7 +114,7 @@ struct AudioSender: Sendable {
         guard format.redundantPayloadType != nil else { return [] }
         var copies: [RedundantAudio.Copy] = []
         var size = payload.count
-        for distance in repetition.distances where distance <= earlier.count {
+        for distance in distances where distance <= earlier.count {
             let packet = earlier[earlier.count - distance]
             let age = timestamp &- packet.timestamp
             size += packet.payload.count

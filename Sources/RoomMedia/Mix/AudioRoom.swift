@@ -117,7 +117,8 @@ final class AudioRoom {
     /// Removes a participant, whose audio fades out without a click.
     func leave(_ id: String) {
         guard let seat = seats.removeValue(forKey: id) else { return }
-        mixOf[id]?.forget(id)
+        // Also one that it heard before it went into a group.
+        for mix in mixes.values { mix.forget(id) }
         leaving[id] = seat
         if unrecorded.contains(id) { leavingUnrecorded.insert(id) }
     }

@@ -87,10 +87,8 @@ package final class PeerSession {
     private var configuration: RenditionSelector.Configuration {
         var configuration: RenditionSelector.Configuration =
             thinCodec.isOffered && !engine.savesWork && ladder.thin != nil ? .thin : .init()
-        if loss > RenditionSelector.Configuration.lossOfThinnestLinks {
-            configuration.rareStillsBelow = configuration.rareStillsBelowWithLoss
-        }
-        configuration.extraAudio = profile.extraRate(engine.audioBitRate, takesCopies: peer.takesAudioCopies)
+        configuration.follow(
+            loss: loss, extraAudio: profile.extraRate(engine.audioBitRate, takesCopies: peer.takesAudioCopies))
         return configuration
     }
 
@@ -198,7 +196,10 @@ package final class PeerSession {
     /// Returns whether a frame of that rendition goes to the peer. A keyframe of the pending rendition makes that one
     /// active.
     func accept(_ key: RenditionKey, isKeyframe: Bool, at now: Instant) -> Bool {
-        if key.kind == .stills, selector.choice == .rareStills, !rareStills.admits(at: now) { return false }
+        // Not of a rendition that others get, nor the still to which the peer changes over.
+        if key == membership.active, key.kind == .stills, selector.choice == .rareStills, !rareStills.admits(at: now) {
+            return false
+        }
         let (isAccepted, left) = membership.accept(key, isKeyframe: isKeyframe)
         for key in left { engine.unsubscribe(id, from: key) }
         return isAccepted
@@ -246,9 +247,8 @@ package final class PeerSession {
         self.loss = loss
         self.roundTrip = roundTrip
         let wanted = AudioProfile(
-            estimate: estimate, loss: loss,
-            ownLoss: peer.ownLoss,
-            takesCopies: peer.takesAudioCopies, previous: profile)
+            estimate: estimate, loss: loss, ownLoss: peer.ownLoss, takesCopies: peer.takesAudioCopies, previous: profile
+        )
         if wanted != profile {
             profile = wanted
             peer.audioRepetition = wanted.repetition(takesCopies: peer.takesAudioCopies)

@@ -42,16 +42,17 @@ package struct RenditionSelector: Sendable {
         /// The audio's bit rate on the link, headers included.
         package var audio = BitRate.kilobits(28)
         /// Below this estimate all stills would take the audio's share. On links of 60 kbit/s estimates dip to this …
-        package var rareStillsBelow = BitRate.kilobits(32)
+        private(set) var rareStillsBelow = usualRareStillsBelow
+        private static let usualRareStillsBelow = BitRate.kilobits(32)
         /// … and on links of 32 they rise to this, but there more gets lost than this part.
-        package var rareStillsBelowWithLoss = BitRate.kilobits(40)
-        package static let lossOfThinnestLinks = 0.01
+        private static let rareStillsBelowWithLoss = BitRate.kilobits(40)
+        private static let lossOfThinnestLinks = 0.01
         /// Below this estimate any still would: a link of 30 kbit/s.
         package var audioOnlyBelow = BitRate.kilobits(24)
         /// Stills come back at this many times these rates.
         package var headroomOfStills = 1.15
         /// What the audio takes beyond the rates above, where it goes out several times: above the rare stills.
-        package var extraAudio = BitRate.zero
+        private(set) var extraAudio = BitRate.zero
         /// A step down waits for `grace` unless the estimate is below this share of the needed rate: the encoder's rate
         /// follows meanwhile, and a keyframe's burst alone can make the estimate dip.
         package var shortfall = 0.6
@@ -59,6 +60,12 @@ package struct RenditionSelector: Sendable {
         /// The same for the step from the lowest rung to stills, and from stills to audio alone.
         package var graceOfLowest = Duration.seconds(5)
         package init() {}
+
+        /// Takes what gets lost on the link, and what the audio takes beyond its usual rate (`AudioProfile.extraRate`).
+        package mutating func follow(loss: Double, extraAudio: BitRate) {
+            rareStillsBelow = loss > Self.lossOfThinnestLinks ? Self.rareStillsBelowWithLoss : Self.usualRareStillsBelow
+            self.extraAudio = extraAudio
+        }
 
         /// For a peer whose lowest rung is made in AV1, which shows motion for fewer bits.
         package static let thin = {

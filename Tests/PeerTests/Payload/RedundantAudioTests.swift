@@ -132,6 +132,11 @@ struct RedundantAudioTests {
         #expect(sent.repeatedPackets >= 3 * (sent.packets - 4))
     }
 
+    @Test func `Distances may come in any order, and one that is none is left out`() {
+        #expect(AudioRepetition.copies([4, 0, 1, -2]).distances == [1, 4])
+        #expect(AudioRepetition.none.distances.isEmpty && AudioRepetition.doubled.distances.isEmpty)
+    }
+
     @Test func `Doubled packets are heard once each, by who accepts no copies`() throws {
         var client = PeerConfiguration(role: .client)
         client.takesRedundantAudio = false

@@ -210,6 +210,21 @@ struct RenditionSelectorTests {
         #expect(moves == 0)
     }
 
+    @Test("has every second still where a thin link loses packets, and all of them where it does not")
+    func rareStills() {
+        func choice(_ loss: Double) -> RenditionSelector.Choice {
+            var configuration = RenditionSelector.Configuration()
+            configuration.follow(loss: loss, extraAudio: .zero)
+            return RenditionSelector(
+                rates: [.kilobits(110)], estimate: .kilobits(36), configuration: configuration
+            ).choice
+        }
+        #expect(choice(0) == .stills && choice(0.05) == .rareStills)
+        var rare = RareStills()
+        let admitted = (0..<7).map { rare.admits(at: .zero + Ladder.stillInterval * $0) }
+        #expect(admitted == [true, false, true, false, true, false, true])
+    }
+
     @Test("works with a ladder of one rung or of none", arguments: [[BitRate.kilobits(500)], []])
     func short(rates: [BitRate]) {
         var selector = RenditionSelector(rates: rates)

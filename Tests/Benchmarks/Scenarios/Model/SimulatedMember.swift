@@ -130,11 +130,8 @@ final class SimulatedMember {
             estimate: estimate, loss: loss, ownLoss: call.server.ownLoss, takesCopies: takesCopies,
             previous: profile)
         call.server.audioRepetition = profile.repetition(takesCopies: takesCopies)
-        let usual = RenditionSelector.Configuration()
-        selector.configuration.rareStillsBelow =
-            loss > RenditionSelector.Configuration.lossOfThinnestLinks
-            ? usual.rareStillsBelowWithLoss : usual.rareStillsBelow
-        selector.configuration.extraAudio = profile.extraRate(Self.roomAudio, takesCopies: takesCopies)
+        selector.configuration.follow(
+            loss: loss, extraAudio: profile.extraRate(Self.roomAudio, takesCopies: takesCopies))
         if let change = selector.update(estimate: estimate, at: now) {
             moves.append((now, change))
             choose(in: room)
@@ -175,7 +172,9 @@ final class SimulatedMember {
 
     /// Sends a frame of a rendition, if the member receives that rendition.
     func offer(_ frame: PacketizedVideoFrame, of kind: RenditionKind, room: SimulatedRoom, at now: Instant) {
-        if kind == .stills, selector.choice == .rareStills, !rareStills.admits(at: now) { return }
+        if kind == membership.active, kind == .stills, selector.choice == .rareStills, !rareStills.admits(at: now) {
+            return
+        }
         let (takes, left) = membership.accept(kind, isKeyframe: frame.isKeyframe)
         for kind in left { room.leave(id, kind) }
         guard takes else { return }
