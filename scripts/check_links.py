@@ -45,7 +45,10 @@ def faults(page):
             continue
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
-        # DocC names a resource by its file name alone.
+        # DocC names a resource by its file name alone, and knows no folders.
+        if page.parent.suffix == ".docc" and path.startswith("Resources/"):
+            yield f"{page.relative_to(ROOT)}: {target} is written without its folder: {path.rpartition('/')[2]}"
+            continue
         if not file.exists() and not (page.parent.suffix == ".docc" and (page.parent / "Resources" / path).exists()):
             yield f"{page.relative_to(ROOT)}: {target} does not exist"
         elif anchor and file.suffix == ".md" and anchor not in anchors(file):
