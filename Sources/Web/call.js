@@ -12,6 +12,8 @@ import { Signalling } from './signalling.js';
 
 // How often the link is measured, ms.
 const LINE_EVERY = 1000;
+// A line that loses less, and carries more upwards in kbit/s, needs nothing done about it.
+const SOME_LOSS = 0.02, ROOMY = 150;
 
 /// Events, `detail` in brackets:
 /// - the way in and out: `place` (where the user is now: joining, waiting, call, refused or ended), before all others; `entered` (the room), once; `waiting`: a moderator has to admit the user, and nothing is sent until
@@ -21,7 +23,7 @@ const LINE_EVERY = 1000;
 ///   `reaction` ({from, reaction}), `file` ({from, name, bytes, progress, url}), `joins` ({joined, left}: participants);
 /// - the user: `consent`: the room is or may be recorded (`recording`, `preRoll`), or is streamed (`streaming`), and nothing is sent until `consent()`; `changed` (what is sent), `role` (role),
 ///   `hostKey` (key; null: it is good no more): what the user joins with to be the room's host again,
-///   `muted`, `asked`, `screenStopped`, `videoStopped` and `askedForVideo` (the id of who did it), `keptMuted` (entry, policy: why the microphone stays off), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
+///   `muted`, `asked`, `cameraRests` (whether: the line is too thin for it, and it comes back by itself), `screenStopped`, `videoStopped` and `askedForVideo` (the id of who did it), `keptMuted` (entry, policy: why the microphone stays off), `missing` (kinds of what is sent, 'audio' and 'video', of which nothing arrives at the server), `problem` ({code, …});
 /// - the line: `data` (what is saved), `stream`, `connection` (connected, interrupted, broken, reconnecting, moving or lost), `line` (Line.read);
 /// - another server: `moving` ({within}: the seconds that this may take), and `moved` ({isSeamless}: the picture and the sound went on).
 export class Call extends EventTarget {
@@ -71,6 +73,8 @@ export class Call extends EventTarget {
     /** @type {Line | null} */
     this.line = null;
     this.lineTimer = this.awake = null;
+    /** @type {Promise<import('./thin-line.js').ThinLine> | null} */
+    this.thinLine = null;
     /// What was missing when the event `missing` came last.
     this.toldMissing = '';
     this.channel = new Channel(this);
@@ -279,7 +283,7 @@ export class Call extends EventTarget {
     this.emit('room');
     this.emit('people');
     clearInterval(this.lineTimer);
-    this.lineTimer = setInterval(async () => { const state = await this.line?.read(this.data); if (state) this.emit('line', state); }, LINE_EVERY);
+    this.lineTimer = setInterval(() => this.readLine(), LINE_EVERY);
     await this.connection?.offer();
   }
 
@@ -309,6 +313,21 @@ export class Call extends EventTarget {
     this.emit('room');
     this.emit('people');
     await this.connection?.resumed();
+  }
+
+  /// What is done about a bad line comes with its first bad moment.
+  async readLine() {
+    const state = await this.line?.read(this.data);
+    if (!state) return;
+    this.emit('line', state);
+    if (!this.thinLine && state.loss < SOME_LOSS && (state.mayUp ?? ROOMY) >= ROOMY) return;
+    try {
+      this.thinLine ??= import('./thin-line.js').then(({ ThinLine }) => new ThinLine(this));
+      await (await this.thinLine).read(state);
+    } catch {
+      // It is tried again with the next measurement.
+      this.thinLine = null;
+    }
   }
 
   /// The user waits to be let in: the connection of a seat that was lost ends, and nothing is sent.

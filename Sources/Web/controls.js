@@ -1,6 +1,7 @@
 // The bar of the call: its buttons, the badge of the recording and that of the link.
 
-import { element, press } from '/assets/elements.js';
+import { press } from '/assets/elements.js';
+import { Later } from '/assets/later.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
@@ -18,7 +19,7 @@ export function showControls(call) {
   // What does not arrive is not shown as if others heard it.
   const audio = call.missing.includes('audio') ? 'missing' : shown.audio, video = call.missing.includes('video') ? 'missing' : shown.video;
   press('toggle-audio', audio, 'mic', t(`audio.${audio}`), t(`audio.${audio}.action`));
-  press('toggle-video', video, 'camera', t(['opening', 'missing'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
+  press('toggle-video', video, 'camera', t(['opening', 'missing', 'paused'].includes(video) ? `camera.${video}` : 'camera'), t(`camera.${video}.action`));
   $('toggle-hand').setAttribute('aria-pressed', String(hand));
   $('toggle-screen').setAttribute('aria-pressed', String(Boolean(screen)));
 }
@@ -32,6 +33,7 @@ export function showRecording({ recording }) {
   $('toggle-record').querySelector('span').textContent = t('record');
 }
 
+const details = new Later(() => import('/assets/line-details.js'));
 let lineState = null;
 
 /// Shows what `Line.read` has measured; null hides it.
@@ -43,29 +45,16 @@ export function showLine(state) {
   $('line').textContent = words;
   $('line').setAttribute('aria-label', t('line.spoken', { words }));
   $('line').className = `badge line ${state.quality}`;
-  if ($('line-details').open) showLineDetails();
+  if ($('line-details').open) showDetails();
 }
 
+const showDetails = () => details.loaded?.showLineDetails(lineState, percent);
 const percent = share => (share === null ? '–' : `${(share * 100).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`);
-const rate = value => t('line.rate', { value });
-
-function showLineDetails() {
-  const { down, up, lossDown, lossUp, roundTrip, frame, framesPerSecond, codec, estimate, reason, heard, seen } = lineState ?? {};
-  const details = lineState ? [
-    ['receiving', rate(down)], ['sending', rate(up)], ['lossDown', percent(lossDown)], ['lossUp', percent(lossUp)],
-    ['roundTrip', roundTrip === null ? '–' : `${Math.round(roundTrip * 1000)} ms`],
-    ['picture', frame ? `${frame}${framesPerSecond ? `, ${Math.round(framesPerSecond)} / s` : ''}` : '–'], ['codec', codec ?? '–'],
-    ...(estimate ? [['estimate', rate(estimate)]] : []), ...(reason ? [['reason', reason]] : []),
-    ...(heard ? [['heard', t(`line.heard.${heard}`)], ['seen', t(`line.seen.${seen}`)]] : []),
-  ] : [];
-  $('line-list').replaceChildren(...details.flatMap(([key, value]) => [
-    element('dt', { textContent: t(`line.${key}`) }), element('dd', { textContent: value })]));
-}
-
-export function toggleLineDetails() {
+export async function toggleLineDetails() {
   if ($('line-details').open) return $('line-details').close();
+  if (!await details.get()) return;
   $('line-details').show();
   $('line').setAttribute('aria-expanded', 'true');
   $('line').focus();
-  showLineDetails();
+  showDetails();
 }

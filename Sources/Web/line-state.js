@@ -39,7 +39,7 @@ export class LineState {
     this.#serverAt = at;
   }
 
-  /// Returns {quality: good|fair|poor, code, loss, down, up, lossDown, lossUp, roundTrip, …figures, estimate, reason}: rates
+  /// Returns {quality: good|fair|poor, code, loss, down, up, lossDown, lossUp, roundTrip, mayUp, …figures, estimate, reason}: rates
   /// in kbit/s, losses 0 to 1, the round trip in seconds; null where nothing is known. Null until there are two readings.
   /** @param {Counters} now @param {Figures} figures @param {Circumstances} circumstances */
   read(now, figures, circumstances) {
@@ -65,7 +65,7 @@ export class LineState {
       ...this.#judge(now, loss, froze, isSilent, circumstances), ...figures, loss, lossDown, lossUp, roundTrip,
       framesPerSecond: isSilent || this.#isFrozen(now) ? 0 : figures.framesPerSecond ?? null, down: rate('down'), up: rate('up'),
       estimate: this.#server?.estimate && now.at - this.#serverAt <= OLD ? Math.round(this.#server.estimate / 1000) : null, reason: this.#server?.reason || null,
-      heard: this.#server?.heard ?? null, seen: this.#server?.seen ?? null,
+      mayUp: isSilent ? null : figures.mayUp ?? null, heard: this.#server?.heard ?? null, seen: this.#server?.seen ?? null,
     };
   }
 

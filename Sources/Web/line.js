@@ -20,7 +20,7 @@ export class Line {
 
   async count() {
     const now = { at: performance.now(), down: 0, up: 0, lost: 0, received: 0, alive: 0, frozen: 0, decoded: 0 };
-    const figures = { lossUp: null, roundTrip: null, reportAge: null, frame: null, framesPerSecond: null, codec: null };
+    const figures = { lossUp: null, roundTrip: null, reportAge: null, mayUp: null, frame: null, framesPerSecond: null, codec: null };
     const report = await this.pc.getStats();
     const latest = Math.max(...[...report.values()].map(({ timestamp }) => timestamp ?? 0));
     for (const entry of report.values()) {
@@ -36,6 +36,8 @@ export class Line {
           figures.codec = report.get(entry.codecId)?.mimeType?.split('/')[1];
         }
       } else if (entry.type === 'outbound-rtp') now.up += entry.bytesSent;
+      // What the browser takes the way to the server to carry, where it says so.
+      else if (entry.type === 'candidate-pair' && entry.nominated && entry.availableOutgoingBitrate) figures.mayUp = Math.round(entry.availableOutgoingBitrate / 1000);
       // All that arrives, where the browser counts it.
       else if (entry.type === 'transport') now.alive += entry.packetsReceived ?? 0;
       else if (entry.type === 'remote-inbound-rtp') {

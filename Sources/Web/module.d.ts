@@ -138,6 +138,8 @@ export interface CallEvents {
   muted: string;
   asked: string;
   screenStopped: string;
+  /** Whether the camera rests, since the line is too thin for it. It comes back by itself; `sending.setVideo(true)` sends it at once. */
+  cameraRests: boolean;
   problem: Problem;
   stream: undefined;
   connection: ConnectionState;

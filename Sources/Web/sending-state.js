@@ -29,6 +29,8 @@ export class SendingState {
   /// Nothing is sent, since the user has not agreed to be recorded yet.
   #isHeld = false;
   #isAudience = false;
+  /// The camera stays open, and nothing of it is sent: the line is too thin.
+  #isResting = false;
   #attempts = 0;
   /** @type {Record<Kind, Source>} */
   #sources = { audio: closed(), video: closed() };
@@ -39,7 +41,7 @@ export class SendingState {
   /** @param {Kind} kind */
   isSent(kind) {
     const { isWanted, isOpen, isPaused } = this.#sources[kind];
-    return isWanted && isOpen && !isPaused && this.isOnAir;
+    return isWanted && isOpen && !isPaused && this.isOnAir && !this.#rests(kind);
   }
 
   /// What the button says.
@@ -70,10 +72,12 @@ export class SendingState {
   get isOnAir() { return this.#phase === 'call' && !this.#isHeld && !this.#isAudience; }
   get isHeld() { return this.#isHeld; }
   get isAudience() { return this.#isAudience; }
+  get isResting() { return this.#isResting; }
 
-  /// Whether the connection carries the track of the kind: a muted or held one too, as silence or black pictures.
+  /// Whether the connection carries the track of the kind: a muted or held one too, as silence or black pictures. Of a
+  /// camera that rests not even these.
   /** @param {Kind} kind */
-  isCarried(kind) { return this.#sources[kind].isOpen && this.#phase === 'call' && !this.#isAudience; }
+  isCarried(kind) { return this.#sources[kind].isOpen && this.#phase === 'call' && !this.#isAudience && !this.#rests(kind); }
 
   /// Whether the track gives sound or pictures: what is sent, and the preview before a call.
   /** @param {Kind} kind */
@@ -95,7 +99,7 @@ export class SendingState {
   /// The server has not let the user in: the devices stay open for the lobby.
   refused() {
     this.#phase = 'lobby';
-    this.#isHeld = this.#isAudience = false;
+    this.#isHeld = this.#isAudience = this.#isResting = false;
   }
 
   /// The call is over.
@@ -129,6 +133,8 @@ export class SendingState {
       source.isWanted = false;
       return kind === 'video' ? this.#stop(kind) : [];
     }
+    // Who switches it on by hand wants it sent, however thin the line is.
+    if (kind === 'video') this.#isResting = false;
     if (source.isOpen || source.attempt !== null) {
       source.isWanted = true;
       return [];
@@ -164,6 +170,13 @@ export class SendingState {
     return [...this.#stop('video'), ...this.#open('video', this.#sources.video.id, facing)];
   }
 
+  /// The camera rests, or is sent again. Nothing is opened or closed.
+  /** @param {boolean} isResting @returns {Action[]} */
+  rest(isResting) {
+    this.#isResting = isResting && (this.#isResting || this.isSent('video'));
+    return [];
+  }
+
   /// Sends nothing until `release`.
   hold() { this.#isHeld = true; }
 
@@ -181,6 +194,9 @@ export class SendingState {
     this.#isAudience = isAudience;
     return isAudience ? this.close() : [];
   }
+
+  /** @param {Kind} kind */
+  #rests(kind) { return kind === 'video' && this.#isResting; }
 
   // ---- The devices
 
@@ -250,6 +266,7 @@ export class SendingState {
     const source = this.#sources[kind], wasOpen = source.isOpen;
     source.isWanted = source.isOpen = source.isPaused = false;
     source.attempt = null;
+    if (kind === 'video') this.#isResting = false;
     return wasOpen ? [{ type: 'stop', kind }] : [];
   }
 }

@@ -129,6 +129,9 @@ export class Sending extends EventTarget {
   /// Opens the device of a kind anew.
   reopen(kind) { return this.act(this.state.reopen(kind)); }
 
+  /// The camera is not sent for a while, since the line is too thin, or is sent again.
+  rest(isResting) { return this.act(this.state.rest(isResting)); }
+
   toggleHand() {
     this.hand = !this.hand;
     this.emit('changed');

@@ -1,5 +1,6 @@
 // The settings of the call: devices, data, the own camera, sounds and notices.
 
+import { query } from '/assets/address.js';
 import { notice } from '/assets/elements.js';
 import { withWords } from '/assets/later.js';
 import { bindNews } from '/assets/news.js';
@@ -45,8 +46,9 @@ export function bindSettings(sending, lobby, call) {
   });
 }
 
-/// A call begins with what the user has chosen before.
+/// A call begins with what the address says (`?mode=`), or with what the user has chosen before.
 export function applySettings(call) {
   useLoudspeaker();
-  if (['less', 'audio'].includes(remembered('data'))) call.saveData(remembered('data'));
+  const data = { audio: 'audio', low: 'less', auto: 'full' }[query.get('mode')] ?? remembered('data');
+  if (['less', 'audio'].includes(data)) call.saveData(data);
 }

@@ -25,7 +25,7 @@ import { explain, t } from '/assets/words.js';
 const $ = id => document.getElementById(id);
 const seldom = new Later(() => import('/assets/told.js'));
 /// The events that it tells.
-const SELDOM = ['missing', 'pinTries', 'screenStopped', 'videoStopped', 'askedForVideo'];
+const SELDOM = ['missing', 'pinTries', 'screenStopped', 'videoStopped', 'askedForVideo', 'cameraRests'];
 
 /** @param {import('./call.js').Call} call */
 export function showCall(call) {

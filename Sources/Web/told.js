@@ -42,3 +42,10 @@ export function askedForVideo(by, { call, nameOf, announce }) {
   const action = { text: t('camera.off.action'), act: () => call.sending.setVideo(true) };
   announce({ kind: 'asked', key: 'askedForVideo', text: t('host.askedForVideo', { name: nameOf(by) }), actions: [action] });
 }
+
+/// The line is too thin for the camera, or it is tried again.
+/** @param {boolean} rests @param {Page} page */
+export function cameraRests(rests, { call, tell }) {
+  const action = { text: t('camera.restsNot'), act: () => call.sending.setVideo(true) };
+  tell(rests ? { kind: 'problem', key: 'cameraRests', text: t('camera.rests'), actions: [action] } : { kind: 'told', key: 'cameraRests', text: t('camera.isBack') });
+}

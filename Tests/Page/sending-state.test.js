@@ -384,3 +384,27 @@ test('in a thousand random orders the page says what leaves', () => {
     }
   }
 });
+
+test('a camera that rests stays open, sends nothing, and is sent again when it is said or switched on', () => {
+  const user = User.inCall();
+  user.do(user.state.rest(true)).says('on', 'paused', { audio: true, video: false });
+  assert.deepEqual([user.tracks.video, user.state.isCarried('video')], [1, false]);
+  // Said every second.
+  user.do(user.state.rest(true)).says('on', 'paused', { audio: true, video: false });
+  user.do(user.state.rest(false)).says('on', 'on', BOTH);
+  user.do(user.state.rest(true)).want('video', true).says('on', 'on', BOTH);
+  // Whoever sees that it is paused switches it off by the button, and on again by the next press.
+  user.do(user.state.rest(true)).toggle('video').says('on', 'off', { audio: true, video: false });
+  user.toggle('video').opens('video').says('on', 'on', BOTH);
+});
+
+test('only a camera that is sent can rest, and the next call begins without a rest', () => {
+  const user = User.inCall().toggle('video');
+  user.do(user.state.rest(true));
+  assert.equal(user.state.isResting, false);
+  user.toggle('video').opens('video').do(user.state.rest(true)).do(user.state.leave());
+  user.do(user.state.open({})).opens('audio').opens('video');
+  user.state.join();
+  user.state.enter();
+  user.says('on', 'on', BOTH);
+});

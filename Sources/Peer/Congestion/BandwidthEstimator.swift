@@ -46,6 +46,8 @@ struct BandwidthEstimator: Sendable {
     /// that takes longer than `drainTime` shows nothing.
     static let afterDrain = 0.9
     static let drainTime: Duration = .seconds(4)
+    /// A probe that measures so many times what the handshake has shown refutes it.
+    static let refuted = 2.2
     /// From this part of the configured maximum on the link is not what limits us.
     static let ample = 0.95
     /// Above this loss a frame is not sent in one burst: a burst of losses would take all of it.
@@ -61,6 +63,10 @@ struct BandwidthEstimator: Sendable {
     private var drained: (rate: Double, since: Instant)?
     private var started: Instant?
     private var awaitsFirstProbe = false
+    /// What the handshake has shown of a thin link, in bit/s, until a probe shows much more: a lost flight looks the same.
+    private var shown: Double?
+    /// The estimate is more than a guess before the first probe is answered.
+    var isMeasured: Bool { shown != nil }
     private var delay: DelayBasedController
     private var loss = LossBasedController()
     private var limit = ApplicationLimit()
@@ -129,12 +135,16 @@ struct BandwidthEstimator: Sendable {
 
     /// Starts probing: the connection is up.
     ///
-    /// - Parameter handshake: how long the DTLS handshake took, if known.
-    mutating func start(at now: Instant, handshake: Duration? = nil) {
+    /// - Parameters:
+    ///   - handshake: how long the DTLS handshake took, if known.
+    ///   - shown: what the handshake has shown of a thin link, in bit/s.
+    mutating func start(at now: Instant, handshake: Duration? = nil, shown: Double? = nil) {
         guard usesFeedback else { return }
         if started == nil {
             started = now
             awaitsFirstProbe = handshake.map { $0 > Self.quickHandshake } ?? true
+            if let shown { delay.limit(to: shown) }
+            self.shown = shown
         }
         probes.start(rate: delay.rate, at: now)
         nextCheck = now + .milliseconds(250)
@@ -202,7 +212,7 @@ struct BandwidthEstimator: Sendable {
             newestArrived = result
             acknowledged.add(size: result.size, arrival: arrival, applicationLimited: limit.isLimited)
             busy.add(size: result.size, arrival: arrival)
-            queue.add(sent: result.sent, arrival: arrival)
+            queue.add(size: result.size, sent: result.sent, arrival: arrival)
             if let delta = grouping.add(sent: result.sent, arrival: arrival) {
                 let change = delta.arrival - delta.send
                 jitter += ((change < .zero ? .zero - change : change) - jitter) / 16
@@ -211,7 +221,9 @@ struct BandwidthEstimator: Sendable {
                 if usage != .overused { usage = state }
                 if state == .overused, let burst = busy.rate { through = max(through ?? burst, burst) }
             }
-            if let measured = probeEstimator.add(result, fastest: queue.fastestWay) { probed = measured }
+            if let measured = probeEstimator.add(result, fastest: queue.fastestWay, ownLoss: loss.inherent) {
+                probed = measured
+            }
         }
         if let newestArrived, !hasRoundTrip {
             roundTrip = min(max(now - newestArrived.sent, .milliseconds(1)), .seconds(2))
@@ -249,6 +261,13 @@ struct BandwidthEstimator: Sendable {
     /// Takes the rate that a probe measured.
     private mutating func take(_ measured: Double, cluster: Int, isOverused: Bool, at now: Instant) {
         awaitsFirstProbe = false
+        if let shown, measured > shown * Self.refuted {
+            // The link is not thin: the call begins as others do.
+            self.shown = nil
+            delay.probed(max(measured, Double(configuration.start.bitsPerSecond)))
+            probes.restart(rate: delay.rate, at: now)
+            return
+        }
         if !isOverused, measured > delay.rate {
             delay.probed(measured)
         } else if let started, now - started < Self.startPhase, measured < delay.rate, probes.isFirst {

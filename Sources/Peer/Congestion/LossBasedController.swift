@@ -33,6 +33,7 @@ struct LossBasedController: Sendable {
     static let smoothing = 0.25
 
     private(set) var smoothed: Double?
+    private var wasSettled = false
     /// In millionths: the sliding minimum holds whole numbers.
     private var leastLoss = SlidingMinimum()
     /// What was sent, in bit/s, and what was lost of it, when the cuts began.
@@ -70,11 +71,14 @@ struct LossBasedController: Sendable {
         fraction = sample
         expected = 0
         lost = 0
-        let mean = smoothed.map { $0 + (sample - $0) * Self.smoothing } ?? sample
+        // What the handshake and the start rate have made a full queue drop says nothing of later.
+        let isSettled = now - start >= Self.grace
+        let mean = (isSettled == wasSettled ? smoothed : nil).map { $0 + (sample - $0) * Self.smoothing } ?? sample
         smoothed = mean
+        wasSettled = isSettled
         let inherent = self.inherent
         // What a full queue drops is not the link's own loss.
-        if now - start >= Self.grace, !isQueued {
+        if isSettled, !isQueued {
             leastLoss.insert(Int64(saturating: mean * 1e6), at: now, window: Self.inherentWindow)
         }
         let sent = acknowledged.map { $0 / max(1 - mean, 0.1) }
@@ -97,7 +101,7 @@ struct LossBasedController: Sendable {
             cleanSince = nil
             return
         }
-        guard now - start >= Self.grace else { return }
+        guard isSettled else { return }
         if above > Self.highLoss + Self.chance * (inherent * (1 - inherent) / packets).squareRoot() {
             if let cut, now - cut < Self.cutInterval + roundTrip { return }
             noteCut(sent, sample, at: now)

@@ -89,6 +89,13 @@ struct ProbeController: Sendable {
     mutating func start(rate: Double, at now: Instant) {
         guard !started else { return }
         started = true
+        restart(rate: rate, at: now)
+    }
+
+    /// Begins anew with another rate: the first one was far below what the link carries.
+    mutating func restart(rate: Double, at now: Instant) {
+        pending.removeAll()
+        (waiting, doubt, unanswered) = (nil, nil, 0)
         for factor in Self.startFactors { request(rate * factor, from: rate, at: now) }
     }
 

@@ -39,8 +39,10 @@ struct ProbeEstimator: Sendable {
 
     /// Takes a packet's result; returns bit/s once enough of its cluster arrived.
     ///
-    /// - Parameter fastest: arrival minus sending time of the fastest packet of late, in nanoseconds.
-    mutating func add(_ packet: PacketResult, fastest: Int64?) -> (cluster: Int, rate: Double)? {
+    /// - Parameters:
+    ///   - fastest: arrival minus sending time of the fastest packet of late, in nanoseconds.
+    ///   - ownLoss: the part that the link loses at any rate, and of any cluster.
+    mutating func add(_ packet: PacketResult, fastest: Int64?, ownLoss: Double = 0) -> (cluster: Int, rate: Double)? {
         guard packet.arrival != nil else { return nil }
         guard let id = packet.cluster else {
             if between.map({ $0.packets.count < 32 }) ?? false { between?.packets.append(packet) }
@@ -56,7 +58,7 @@ struct ProbeEstimator: Sendable {
         cluster.packets += 1
         cluster.bytes += packet.size
         clusters[id] = cluster
-        let leastPart = id == 1 ? Self.leastPartOfFirst : Self.leastPart
+        let leastPart = (id == 1 ? Self.leastPartOfFirst : Self.leastPart) * (1 - ownLoss)
         guard Double(cluster.packets) >= leastPart * Double(cluster.info.packets),
             Double(cluster.bytes) >= leastPart * Double(cluster.info.bytes)
         else { return nil }

@@ -9,15 +9,17 @@ struct StandingQueue: Sendable {
     static let window: Duration = .seconds(10)
     /// Below this a rising delay is a burst that drains by itself.
     static let harmless: Duration = .milliseconds(20)
-    /// Above this, or 1.5 full packets on a thin link, the link is overused whatever the trend.
+    /// Above this, or 1.5 of the largest packets on a thin link, the link is overused whatever the trend.
     static let limit: Duration = .milliseconds(120)
-    static let packet = 1200
+    static let packets = 1.5
     /// The time that a cut needs to show.
     static let cutInterval: Duration = .milliseconds(300)
     /// After so many cuts in a row that changed nothing the path has become longer, and there is no queue.
     static let futileCuts = 4
 
     private var fastest = SlidingMinimum()
+    /// The largest packet of the window: its size, negative. Stills go out in small packets.
+    private var largest = SlidingMinimum()
     private var lastCut: (queue: Duration, at: Instant)?
     private var futile = 0
     /// The delay of the newest report's fastest packet, so that jitter contributes as little as possible.
@@ -27,7 +29,8 @@ struct StandingQueue: Sendable {
     /// and the empty link's delay.
     var fastestWay: Int64? { fastest.value }
 
-    mutating func add(sent: Instant, arrival: Duration) {
+    mutating func add(size: Int, sent: Instant, arrival: Duration) {
+        largest.insert(-Int64(size), at: sent, window: Self.window)
         let offset = arrival.nanoseconds &- sent.nanoseconds
         fastest.insert(offset, at: sent, window: Self.window)
         let own = offset &- (fastest.value ?? offset)
@@ -39,8 +42,9 @@ struct StandingQueue: Sendable {
         guard let newest = ofReport else { return false }
         ofReport = nil
         delay = .nanoseconds(newest)
-        let packet = Duration.nanoseconds(Int64(saturating: 1.5 * Double(Self.packet) * 8e9 / max(rate, 10_000)))
-        guard delay > max(Self.limit, packet) else {
+        let bits = Double(-(largest.value ?? 0)) * 8
+        let packets = Duration.nanoseconds(Int64(saturating: Self.packets * bits * 1e9 / max(rate, 10_000)))
+        guard delay > max(Self.limit, packets) else {
             futile = 0
             lastCut = nil
             return false

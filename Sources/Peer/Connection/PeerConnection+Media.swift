@@ -161,7 +161,7 @@ extension PeerConnection {
     /// Announces the estimate to the owner, not before something was measured.
     func announceEstimate(at now: Instant) {
         let rate = estimate
-        guard !sender.isQuiet(at: now), announcement.take(rate, at: now) else { return }
+        guard !sender.isQuiet(at: now) || sender.estimator.isMeasured, announcement.take(rate, at: now) else { return }
         events.append(.estimate(rate, lossFraction: lossFraction, roundTrip: roundTrip))
     }
 

@@ -25,6 +25,7 @@ extension PeerConnection {
         guard state == .connected ? allowance.admits(bytes: bytes.count, at: now) : allowance.admitsHandshake(at: now)
         else { return }
         unsettled = now
+        if dtls.role == .server, state == .connecting { handshakeRate.received(bytes.count, at: now) }
         let before = dtls.authenticRecords
         dtls.receive(bytes, at: now)
         let isAuthentic = dtls.authenticRecords != before
@@ -195,6 +196,7 @@ extension PeerConnection {
         while let bytes = dtls?.nextTransmit() {
             guard let flow = flow(for: bytes.count) else { continue }
             arena.append(bytes, flow: flow)
+            if state == .connecting { handshakeRate.sent(bytes.count) }
         }
     }
 
@@ -215,7 +217,9 @@ extension PeerConnection {
         state = .connected
         milestones.connected = now
         ice?.handshakeCompleted()
-        sender.start(at: now, handshake: milestones.path.map { now - $0 })
+        sender.start(
+            at: now, handshake: milestones.path.map { now - $0 },
+            shown: handshakeRate.rate(path: ice?.roundTripTime, at: now))
         reports.start(at: now)
         receiveLimit.start(at: now)
         startChannels(at: now)

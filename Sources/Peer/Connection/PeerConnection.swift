@@ -26,6 +26,7 @@ public final class PeerConnection {
     var reports = ReportSchedule()
     var receiveLimit: ReceiveLimit
     var announcement = EstimateAnnouncement()
+    var handshakeRate = HandshakeRate()
     var droppedDatagrams = 0
     var unansweredDatagrams = 0
     /// What the last received datagram proved about its flow, for `Demultiplexer.claim`; `.none` unless it was an

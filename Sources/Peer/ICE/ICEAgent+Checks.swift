@@ -183,6 +183,11 @@ extension ICEAgent {
         paths[index].isValidated = true
         paths[index].lastAlive = now
         consent(at: now)
+        sample(transaction, at: now)
+    }
+
+    /// Takes the round trip that an answered check shows.
+    mutating func sample(_ transaction: ICETransaction, at now: Instant) {
         // Karn: a response to a check that was sent twice gives no round trip.
         guard transaction.sendings == 1 else { return }
         let sample = now - transaction.firstSent

@@ -141,6 +141,7 @@ extension ICEAgent {
         paths[index].isAnswered = true
         paths[index].lastAlive = now
         consent(at: now)
+        sample(transaction, at: now)
         if let preferred, preferred.remote.ip == flow.remote.ip, let index = self.index(of: preferred) {
             // The decision of a round trip ago is made again: the media may have moved to another path meanwhile.
             if paths[index].isNominated { nominated(index, at: now) } else { prefer(index) }

@@ -22,7 +22,7 @@ package struct ICEAgent: ~Copyable, Sendable {
     package private(set) var remote: ICECredentials?
     /// The flow to send on. Before nomination: the flow that authentic media came on.
     package private(set) var selected: Flow?
-    /// The smoothed round trip of our checks; nil for a lite agent.
+    /// The smoothed round trip of our checks; nil before one was answered.
     package var roundTripTime: Duration?
     /// Messages that were dropped: not STUN, not for us, not authentic, or too many.
     package private(set) var ignoredMessages = 0

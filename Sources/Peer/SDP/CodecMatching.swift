@@ -87,10 +87,12 @@ struct CodecMatching {
         if !hasTransportCC { feedback.remove(.transportCC) }
         // Only video is adapted to a limit.
         if name == .opus { feedback.remove(.tmmbr) }
+        let red = name == .opus ? redundancy(of: codec, in: section) : nil
         return NegotiatedCodec(
             name: name, payloadType: codec.payloadType, rtxPayloadType: repairs[Int(codec.payloadType)],
-            redPayloadType: name == .opus ? redundancy(of: codec, in: section) : nil, clockRate: codec.clockRate,
-            parameters: codec.parameters, h264: h264, feedback: feedback)
+            redPayloadType: red,
+            prefersRed: section.codecs.first { [red, codec.payloadType].contains($0.payloadType) }?.payloadType == red,
+            clockRate: codec.clockRate, parameters: codec.parameters, h264: h264, feedback: feedback)
     }
 
     /// The payload type of `red` whose blocks all have that codec: its parameters list them, `111/111` (RFC 2198 §5).
@@ -135,14 +137,12 @@ struct CodecMatching {
                 channels: codec.name == .opus ? 2 : nil,
                 parameters: parameters, feedback: codec.feedback.lines)
             if let red = codec.redPayloadType {
-                // After Opus: a browser sends the first format, and would send every packet twice even on the best
-                // links.
-                return [
-                    media,
-                    CodecDescription(
-                        payloadType: red, name: "red", clockRate: codec.clockRate, channels: 2,
-                        parameters: FormatParameters(parsing: "\(codec.payloadType)/\(codec.payloadType)")),
-                ]
+                let copies = CodecDescription(
+                    payloadType: red, name: "red", clockRate: codec.clockRate, channels: 2,
+                    parameters: FormatParameters(parsing: "\(codec.payloadType)/\(codec.payloadType)"))
+                // A browser sends the first format. After Opus, since it would send every packet twice even on the best
+                // links; unless the offer has it first.
+                return codec.prefersRed ? [copies, media] : [media, copies]
             }
             guard let rtx = codec.rtxPayloadType else { return [media] }
             return [

@@ -112,6 +112,8 @@ struct NegotiatedCodec: Hashable, Sendable {
     var rtxPayloadType: UInt8?
     /// Only for Opus: the payload type of packets that repeat earlier ones (RFC 2198), if the peer accepts them.
     var redPayloadType: UInt8?
+    /// Whether the peer named that before the codec, so that both send packets with copies (RFC 3264 §6.1).
+    var prefersRed = false
     var clockRate: Int
     /// The peer's parameters, which it sets as a receiver.
     var parameters: FormatParameters

@@ -46,11 +46,13 @@ struct MediaSender: ~Copyable, Sendable {
     /// IPv4, UDP and an SRTP tag, which the link carries with each packet.
     static let wireOverhead = 20 + 8 + 16
 
-    /// Above this loss stills go out twice: at a rate below this one a frame has so little company that nothing tells the
-    /// receiver of the loss of its last packets, and each repair of the others takes a round trip.
+    /// Above this loss the last packets of stills go out twice: at a rate below this one a frame has so little company that
+    /// nothing tells the receiver of their loss. The others are asked for.
     static let lossOfFrames = 0.08
     static let rateOfStills = BitRate.kilobits(25)
     static let trickle = BitRate.kilobits(12)
+    /// The packets of a probe that has no more bytes for each are padding: those of the media are several times larger.
+    static let smallest = 100
 
     private(set) var audio: AudioSender
     private(set) var video: VideoSender
@@ -105,10 +107,11 @@ struct MediaSender: ~Copyable, Sendable {
         estimator.describedLimit = limit
     }
 
-    /// Starts sending: the connection is up. `handshake`: how long the DTLS handshake took.
-    mutating func start(at now: Instant, handshake: Duration? = nil) {
+    /// Starts sending: the connection is up. `handshake`: how long the DTLS handshake took; `shown`: the
+    /// rate that it has shown, in bit/s.
+    mutating func start(at now: Instant, handshake: Duration? = nil, shown: Double? = nil) {
         isStarted = true
-        estimator.start(at: now, handshake: handshake)
+        estimator.start(at: now, handshake: handshake, shown: shown)
         if video.isConfigured { video.restart(at: now) }
     }
 
@@ -122,8 +125,8 @@ struct MediaSender: ~Copyable, Sendable {
         guard isStarted else { return }
         let spoken = audio.stream.meter.rate(at: now)
         let available = max(estimator.estimate - spoken, .kilobits(20))
-        video.sendsTwice =
-            estimator.smoothedLoss > Self.lossOfFrames && video.stream.meter.rate(at: now) < Self.rateOfStills
+        video.isStills = video.stream.meter.rate(at: now) < Self.rateOfStills
+        video.repeatsTail = video.isStills && estimator.smoothedLoss > Self.lossOfFrames
         video.enqueue(frame, available: available, at: now)
     }
 
@@ -168,7 +171,9 @@ struct MediaSender: ~Copyable, Sendable {
         guard isStarted else { return nil }
         if let current = probe {
             guard now >= probeDeadline(current) else { return nil }
-            let queued = isQuiet(at: now) ? nil : nextQueued(into: buffer, at: now)
+            // A thin link's probe is of small packets: so many of the media's would not fit into its queue.
+            let isSmall = current.cluster.bytes < current.cluster.packets * Self.smallest
+            let queued = isSmall || isQuiet(at: now) ? nil : nextQueued(into: buffer, at: now)
             let packet =
                 queued
                 ?? video.nextProbe(

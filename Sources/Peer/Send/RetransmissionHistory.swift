@@ -2,8 +2,10 @@ import Basics
 
 /// The packets sent lately, for retransmission: references into shared frames, no copies of packets.
 struct RetransmissionHistory: Sendable {
-    /// A receiver no longer waits for a packet older than this.
-    static let age: Duration = .milliseconds(1500)
+    /// A receiver no longer waits for a packet older than this …
+    static let ageInMotion: Duration = .milliseconds(1500)
+    /// … but for one of a still, which takes seconds to arrive, and is shown until the next one.
+    static let ageOfStills: Duration = .seconds(6)
     /// A power of two; 1.5 s at 2.5 Mbit/s are 430 packets.
     static let capacity = 1024
     /// The least share of the media's bytes that may be retransmitted. str0m's 0.15 is used up at 10 % loss, where
@@ -52,6 +54,8 @@ struct RetransmissionHistory: Sendable {
         var lateness: Duration
     }
 
+    /// How old a packet may be that goes out again.
+    var age = ageInMotion
     private var slots = [Packet?](repeating: nil, count: capacity)
     private var allowance = Double(leastAllowance)
     private var newest: SequenceNumber?
@@ -70,7 +74,7 @@ struct RetransmissionHistory: Sendable {
     /// - Parameters:
     ///   - rate: the rate of the media.
     ///   - loss: the part of all packets that is lost.
-    ///   - isRepeated: it goes out twice whatever is requested.
+    ///   - isRepeated: some packets go out twice whatever is requested.
     mutating func store(_ packet: Packet, bytes: Int, rate: BitRate, loss: Double, isRepeated: Bool = false) {
         slots[Self.slot(of: packet.sequence)] = packet
         newest = packet.sequence
@@ -83,7 +87,7 @@ struct RetransmissionHistory: Sendable {
     /// Whether a packet is in the history and young enough to be retransmitted.
     func holds(_ sequence: SequenceNumber, at now: Instant) -> Bool {
         guard let packet = slots[Self.slot(of: sequence)] else { return false }
-        return packet.sequence == sequence && now - packet.sent <= Self.age
+        return packet.sequence == sequence && now - packet.sent <= age
     }
 
     /// Takes the requested packet for retransmission and records it. nil if it is not there or too old, was sent again
@@ -93,7 +97,7 @@ struct RetransmissionHistory: Sendable {
         hasArrived: (SequenceNumber) -> Bool
     ) -> Packet? {
         let slot = Self.slot(of: sequence)
-        guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= Self.age else { return nil }
+        guard var packet = slots[slot], packet.sequence == sequence, now - packet.sent <= age else { return nil }
         // A little less than a round trip: the peer repeats a request after one, by its own measure of it. The time of
         // the request counts: the repairs of a burst wait longer than that for the pacer, while the peer requests again
         // what is already on its way.
@@ -135,7 +139,7 @@ struct RetransmissionHistory: Sendable {
 
     /// The newest packet, as the payload of a probe.
     func forProbe(at now: Instant) -> Packet? {
-        guard let newest, let packet = slots[Self.slot(of: newest)], now - packet.sent <= Self.age else { return nil }
+        guard let newest, let packet = slots[Self.slot(of: newest)], now - packet.sent <= age else { return nil }
         return packet
     }
 }

@@ -10,6 +10,8 @@ struct VideoSender: Sendable {
     static let peerRequestInterval: Duration = .milliseconds(300)
     /// The most repairs that wait for the pacer; more than a second of media would come too late to be shown.
     static let mostRepairs = 256
+    /// The last packets of a frame, which go out again where nothing tells of their loss.
+    static let tail = 3
 
     var stream: OutgoingStream
     private(set) var repair: OutgoingStream
@@ -21,8 +23,12 @@ struct VideoSender: Sendable {
     /// The requested packets and when each was requested last, the oldest packets first: a receiver shows frames in
     /// order, and waits for those.
     private var repairs: [(sequence: SequenceNumber, asked: Instant)] = []
-    /// Whether each frame goes out a second time, after its first.
-    var sendsTwice = false
+    /// Whether the last packets of each frame go out a second time, after the first.
+    var repeatsTail = false
+    /// Whether frames are seconds apart, and take seconds to leave.
+    var isStills = false {
+        didSet { history.age = isStills ? RetransmissionHistory.ageOfStills : RetransmissionHistory.ageInMotion }
+    }
     private var hold = PlayoutDelayController()
     /// The playout delay announced with the packets of the frame that is being sent.
     private var announcedHold: PlayoutDelay?
@@ -257,20 +263,20 @@ struct VideoSender: Sendable {
             let first = index == 0 ? packet.sequence : newestKeyframe?.first ?? packet.sequence
             newestKeyframe = (first, isLast)
         }
-        history.store(packet, bytes: length, rate: stream.meter.rate(at: now), loss: loss, isRepeated: sendsTwice)
+        history.store(packet, bytes: length, rate: stream.meter.rate(at: now), loss: loss, isRepeated: repeatsTail)
         stream.counters.packets += 1
         stream.counters.bytes += length
         stream.counters.payloadBytes += entry.frame.fragments[index].range.count
         stream.meter.add(length, at: now)
         if isLast {
-            if sendsTwice { repeatFrame(to: packet.sequence, packets: index + 1, at: now) }
+            if repeatsTail { repeatFrame(to: packet.sequence, packets: min(index + 1, Self.tail), at: now) }
             stream.counters.frames += 1
             if entry.frame.isKeyframe { stream.counters.keyframes += 1 }
         }
         return SentPacket(length: length, numbering: usesTransportCC ? .numbered : .unnumbered)
     }
 
-    /// Sends the packets of the frame that ends with `last` again.
+    /// Sends so many packets of the frame that ends with `last` again.
     private mutating func repeatFrame(to last: SequenceNumber, packets: Int, at now: Instant) {
         for sequence in (0..<packets).reversed().map({ last + -$0 }) where repairs.count < Self.mostRepairs {
             let index = repairIndex(of: sequence)

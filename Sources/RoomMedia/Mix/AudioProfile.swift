@@ -54,7 +54,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     case floor
     /// A link that carries nothing but speech: in the longest packets, of which the headers cost least.
     case least
-    /// Every eighth packet or more gets lost on a link that carries little else: speech alone, three times.
+    /// Every eighth packet or more gets lost on a link that carries little else: speech alone, four times.
     case fortress
 
     /// Loss above this is audible without FEC.
@@ -66,7 +66,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
     static let floorBelow = BitRate.kilobits(100)
     static let leastBelow = BitRate.kilobits(32)
     static let leastBelowWithLoss = BitRate.kilobits(40)
-    /// From this loss on speech on a thin link is not understood unless each packet goes out three times, and on one with
+    /// From this loss on speech on a thin link is not understood unless each packet goes out four times, and on one with
     /// spare capacity from `shieldedLoss` on.
     static let fortressLoss = 0.12
     static let shieldedLoss = 0.16
@@ -144,7 +144,7 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         case .clear, .lossy, .veryLossy, .narrow, .floor, .least: .none
         case .repeated: takesCopies ? .copies([1]) : .none
         case .shielded: takesCopies ? .copies([1, 2, 4]) : .doubled
-        case .fortress: takesCopies ? .copies([1, 2]) : .doubled
+        case .fortress: takesCopies ? .copies([1, 2, 3]) : .doubled
         }
     }
 
@@ -154,7 +154,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         case .clear, .lossy, .veryLossy, .repeated, .shielded: configured
         case .narrow: min(configured, .kilobits(16))
         case .floor: min(configured, .kilobits(12))
-        case .least, .fortress: min(configured, .kilobits(10))
+        case .least: min(configured, .kilobits(10))
+        case .fortress: min(configured, .kilobits(8))
         }
     }
 
@@ -168,7 +169,8 @@ package enum AudioProfile: Hashable, Sendable, CaseIterable {
         }
     }
 
-    package var carriesFEC: Bool { coding != .clear }
+    /// Whole copies of packets leave nothing to the coarse ones.
+    package var carriesFEC: Bool { coding != .clear && self != .fortress }
     /// Whether silence shrinks to a packet now and then.
     package var usesDTX: Bool { self == .floor || self == .least }
     /// The loss that the encoder prepares for, in per cent.

@@ -50,7 +50,7 @@ package struct Ladder: Hashable, Sendable {
 
     /// The time between stills. With the time that one takes on the link, which grows with every dip of the estimate, a
     /// viewer still gets one within 5 s.
-    package static let stillInterval = Duration.milliseconds(3500)
+    package static let stillInterval = Duration.milliseconds(3200)
 
     /// A rung of a size that is at most this many times a configured one's replaces that one: two renditions of nearly
     /// one size would cost two encodes and serve nobody better.

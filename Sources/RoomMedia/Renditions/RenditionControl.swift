@@ -19,8 +19,10 @@ package struct RenditionControl: Sendable {
     static let keyframeRefill = Duration.seconds(2)
     /// The time between two encodes of an unchanged canvas.
     static let keepAlive = Duration.seconds(1)
-    /// The share of a video stream on the link that packet headers leave: 75 bytes on packets of about 1000.
+    /// The share of a video stream on the link that packet headers leave: 75 bytes on packets of about 1000 …
     static let headers = 0.92
+    /// … and on the small ones of stills.
+    static let headersOfStills = 0.81
     /// A smaller share of the members than this cannot pull the rate below `leastForMany`: those members move to
     /// another rung instead.
     static let minority = 0.25
@@ -55,9 +57,9 @@ package struct RenditionControl: Sendable {
     /// Whether the rendition has stills instead of motion.
     private var isStills: Bool { kind == .stills }
 
-    /// The largest packet payload in bytes: on a link that carries stills a full packet would hold up the audio for 150
-    /// ms.
-    package var maxPayload: Int { isStills ? 500 : 1100 }
+    /// The largest packet payload in bytes: on a link of 60 kbit/s a full packet would hold up the audio for 150 ms, on
+    /// one of 32 for 300.
+    package var maxPayload: Int { isStills ? 320 : 1100 }
 
     // MARK: - Members
 
@@ -86,7 +88,7 @@ package struct RenditionControl: Sendable {
     ///
     /// For stills, which the encoder takes for one frame a second, this is the bits of one.
     package var rate: BitRate {
-        let share = isStills ? Self.headers * Self.stillTime.inSeconds : Self.headers
+        let share = isStills ? Self.headersOfStills * Self.stillTime.inSeconds : Self.headers
         let budgets = members.values.map { $0.map { $0 * share } ?? rung.untriedBitRate }.sorted()
         guard let weakest = budgets.first else { return rung.untriedBitRate }
         let majority = budgets[Int(Double(budgets.count - 1) * Self.minority)]

@@ -49,6 +49,10 @@ class FarNetwork:
         """Sets the conditions of the link in both directions: `rate=1M,delay=25ms,queue=1000ms,loss=5%`."""
         self.ask(f"link {link}")
 
+    def change_up(self, link):
+        """The same for the direction to the server alone."""
+        self.ask(f"up {link}")
+
     def block_udp(self):
         self.ask("block udp")
 
@@ -196,6 +200,8 @@ class Router:
         if verb == "link":
             self.down.set(rest)
             self.up.set(rest)
+        elif verb in ("down", "up"):
+            getattr(self, verb).set(rest)
         elif verb == "block":
             self.blocked.add(UDP)
         elif verb == "move":

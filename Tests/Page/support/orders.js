@@ -119,6 +119,8 @@ function happenings(world, random) {
     'a short word': async () => { space(true); await pass(random(200)); space(false); },
     'window left': () => space(false, new Event('blur')),
     'another device': inCall(() => page.choose(kind(), any(['a', 'none']))),
+    'line too thin for the camera': inCall(() => page.sending.rest(true)),
+    'line carries the camera again': inCall(() => page.sending.rest(false)),
     'other camera': inCall(() => { page.on('video'); page.sending.flipCamera(); }),
     'opened again': inCall(() => page.call.missing.forEach(each => page.sending.reopen(each))),
     'screen': inCall(() => page.sending.toggleScreen()),

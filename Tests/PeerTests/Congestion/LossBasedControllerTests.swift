@@ -66,6 +66,9 @@ struct LossBasedControllerTests {
         var link = LossyLink()
         link.run(0.25, for: .milliseconds(1900))
         #expect(link.controller.ceiling == nil)
+        // Nor is it the link's own: the start rate has filled a queue.
+        link.run(0, for: LossyLink.sample * 4)
+        #expect(link.controller.inherent < 0.02)
     }
 
     @Test("Loss above 30 % limits the rate to the acknowledged rate at once, but to no less than half")

@@ -7,6 +7,8 @@ import Testing
 private struct QueuedLink {
     var queue = StandingQueue()
     var rate = 1_000_000.0
+    /// The bytes of each packet.
+    var size = 1200
     /// The peer's clock less ours.
     var clocks = Duration.zero
     private var now = Instant(nanoseconds: 5_000_000_000)
@@ -19,7 +21,8 @@ private struct QueuedLink {
         while now < end {
             for (index, delay) in delays.enumerated() {
                 let sent = now + .milliseconds(index)
-                queue.add(sent: sent, arrival: sent - .zero + clocks + .milliseconds(30 + delay))
+                queue.add(
+                    size: size, sent: sent, arrival: sent - .zero + clocks + .milliseconds(30 + delay))
             }
             now += .milliseconds(100)
             if queue.endReport(rate: rate, at: now) { cuts += 1 }
@@ -49,6 +52,16 @@ struct StandingQueueTests {
         link.run([0], for: .seconds(1))
         #expect(link.run([250], for: .seconds(3)) == 0)
         #expect(link.run([300], for: .milliseconds(100)) == 1)
+    }
+
+    @Test("Where packets are small, a shorter queue stands")
+    func small() {
+        // 1.5 × 400 bytes at 30 kbit/s: 160 ms.
+        var link = QueuedLink()
+        (link.rate, link.size) = (30_000, 400)
+        link.run([0], for: .seconds(1))
+        #expect(link.run([150], for: .seconds(1)) == 0)
+        #expect(link.run([170], for: .milliseconds(100)) == 1)
     }
 
     @Test("Jitter is no queue: the fastest packet of a report counts")

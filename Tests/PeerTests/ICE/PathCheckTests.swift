@@ -60,6 +60,20 @@ struct PathCheckTests {
     }
 
     /// RFC 8445 §2.5.
+    @Test("An answered check shows the round trip, one that was sent twice does not")
+    func roundTrip() {
+        var agent = agent()
+        check(&agent, on: flow(Self.home), at: Self.start)
+        answer(&agent, on: flow(Self.home), at: Self.start + .milliseconds(150))
+        #expect(agent.roundTripTime == .milliseconds(150))
+        var late = self.agent()
+        check(&late, on: flow(Self.home), at: Self.start)
+        _ = requests(&late)
+        late.advance(to: Self.start + .milliseconds(300))
+        answer(&late, on: flow(Self.home), at: Self.start + .milliseconds(350))
+        #expect(late.roundTripTime == nil)
+    }
+
     @Test("An authentic check from another address moves nothing until ours was answered there, by the peer")
     func forgedAddress() {
         var agent = agent()

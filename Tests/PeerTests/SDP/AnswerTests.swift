@@ -109,6 +109,18 @@ import Testing
         }
     }
 
+    @Test func redundantAudioThatTheOfferHasFirstIsFirstInTheAnswer() throws {
+        let text = try F.text("chromium156-audio-only").replacing("SAVPF 111 63", with: "SAVPF 63 111")
+        let rtpmap = "a=rtpmap:63 red/48000/2"
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix(rtpmap) }
+        let offer = lines.flatMap { $0.hasPrefix("a=rtpmap:111") ? [Substring(rtpmap), $0] : [$0] }.joined(separator: "\n")
+        var negotiation = Negotiation(configuration: F.configuration())
+        let (answer, session) = try negotiation.answer(
+            SessionDescription(parsing: offer), newCredentials: F.credentials)
+        #expect(answer.media.first?.formats == ["63", "111"])
+        #expect(session.section(.audio)?.codecs.map(\.name) == [.opus])
+    }
+
     @Test(
         arguments: [
             ("111/111", true), ("111/111/111", true), ("111", false), ("9/9", false), ("111/9", false), ("", false),

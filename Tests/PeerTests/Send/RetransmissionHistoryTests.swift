@@ -51,7 +51,7 @@ struct RetransmissionHistoryTests {
     func forgets() {
         var history = history(60_000..<60_000 + RetransmissionHistory.capacity + 5)
         #expect(taken(60_000..<60_010, of: &history) == Array(60_005..<60_010))
-        let old = Self.start + RetransmissionHistory.age
+        let old = Self.start + RetransmissionHistory.ageInMotion
         #expect(history.holds(SequenceNumber(0) + 60_020, at: old))
         #expect(taken([60_020], of: &history, at: old) == [60_020])
         #expect(!history.holds(SequenceNumber(0) + 60_021, at: old + .nanoseconds(1)))

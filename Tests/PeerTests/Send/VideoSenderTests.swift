@@ -61,6 +61,26 @@ struct VideoSenderTests {
         #expect(sender.hasWork)
     }
 
+    @Test("Where nothing would tell of their loss, the last packets of a frame go out again", arguments: [1, 5])
+    func tail(packets: Int) {
+        var sender = sender()
+        var estimator = estimator()
+        sender.repeatsTail = true
+        sender.enqueue(frame(key: true, size: packets * 1000), available: .megabits(1), at: now)
+        var sent: [UInt16] = []
+        while let packet = next(&sender, &estimator, at: now) {
+            sent.append(UInt16(packet[2]) << 8 | UInt16(packet[3]))
+        }
+        #expect(sent.count == packets)
+        var again: [UInt16] = []
+        while let packet = next(&sender, &estimator, repair: true, at: now + .milliseconds(100)) {
+            // The number of the first time follows the header and its extensions (RFC 4588 §4).
+            let start = 12 + 4 + 4 * (Int(packet[14]) << 8 | Int(packet[15]))
+            again.append(UInt16(packet[start]) << 8 | UInt16(packet[start + 1]))
+        }
+        #expect(again == Array(sent.suffix(VideoSender.tail)), "\(sent)")
+    }
+
     @Test("Picture ids and base-layer indices continue over a change of encoder, across their wraps")
     func pictureNumbers() throws {
         var sender = sender()

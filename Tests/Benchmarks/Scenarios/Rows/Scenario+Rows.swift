@@ -76,10 +76,11 @@ extension Scenario {
         ]
     }
 
+    /// A queue of 300 ms would hold one full packet, and a browser's first flight of DTLS has two.
     public static let least = Scenario(
         name: "32 kbit/s, 100 ms round trip", aim: "speech without gaps, a picture at least every 10 s",
-        links: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(32)))], duration: .seconds(90),
-        settled: .seconds(20)
+        links: [.init(LinkConditions(delay: .milliseconds(50), rate: .kilobits(32), queue: .milliseconds(800)))],
+        duration: .seconds(90), settled: .seconds(20)
     ) { outcome in
         let statistics = outcome.down(0)
         return [
