@@ -113,7 +113,8 @@ import Testing
         let text = try F.text("chromium156-audio-only").replacing("SAVPF 111 63", with: "SAVPF 63 111")
         let rtpmap = "a=rtpmap:63 red/48000/2"
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix(rtpmap) }
-        let offer = lines.flatMap { $0.hasPrefix("a=rtpmap:111") ? [Substring(rtpmap), $0] : [$0] }.joined(separator: "\n")
+        let offer = lines.flatMap { $0.hasPrefix("a=rtpmap:111") ? [Substring(rtpmap), $0] : [$0] }
+            .joined(separator: "\n")
         var negotiation = Negotiation(configuration: F.configuration())
         let (answer, session) = try negotiation.answer(
             SessionDescription(parsing: offer), newCredentials: F.credentials)

@@ -3,7 +3,10 @@ import Simulation
 import Sockets
 
 /// An impaired link in real time between one client and a server: datagrams that the client sends to the near socket
-/// reach the server from the far one, and back, each direction over the seeded link of the simulated rows.
+/// reach the server from a far one, and back, each direction over the seeded link of the simulated rows.
+///
+/// Each of the client's own addresses has a far socket, as a NAT has a mapping: a browser checks the pairs of all of its
+/// candidates, and an answer that comes to another one than asked is dropped.
 final class ImpairedRelay: MediaLoopDelegate {
     /// The traffic of one direction so far.
     struct Tally: Sendable {
@@ -29,21 +32,31 @@ final class ImpairedRelay: MediaLoopDelegate {
         }
     }
 
+    /// The far sockets.
+    static let mostClients = 8
+
+    /// A datagram of or for one of the client's addresses.
+    private struct Datagram {
+        var bytes: [UInt8]
+        var client: Int
+    }
+
     private let loop: MediaLoop
     private let near: SocketAddress
-    private let far: SocketAddress
+    private let far: [SocketAddress]
     private let target: SocketAddress
     private let board: Board
-    private var client: Flow?
-    private var down: SimulatedLink<[UInt8]>
-    private var up: SimulatedLink<[UInt8]>
+    /// In the order in which they came, as their far sockets are.
+    private var clients: [Flow] = []
+    private var down: SimulatedLink<Datagram>
+    private var up: SimulatedLink<Datagram>
 
     init(loop: MediaLoop, target: SocketAddress, down: LinkConditions, up: LinkConditions, seed: UInt64, board: Board) {
         self.loop = loop
         self.target = target
         self.board = board
         near = loop.boundUDP[0]
-        far = loop.boundUDP[1]
+        far = Array(loop.boundUDP.dropFirst())
         self.down = SimulatedLink(down, seed: seed)
         self.up = SimulatedLink(up, seed: seed &+ 1)
     }
@@ -51,11 +64,17 @@ final class ImpairedRelay: MediaLoopDelegate {
     func received(_ datagram: UnsafeMutableRawBufferPointer, flow: Flow, at now: Instant) {
         let bytes = [UInt8](datagram)
         if flow.local.port == near.port {
-            client = flow
-            up.send(bytes, size: bytes.count, at: now)
-        } else {
-            down.send(bytes, size: bytes.count, at: now)
+            guard let client = clients.firstIndex(of: flow) ?? added(flow) else { return }
+            up.send(Datagram(bytes: bytes, client: client), size: bytes.count, at: now)
+        } else if let client = far.firstIndex(where: { $0.port == flow.local.port }) {
+            down.send(Datagram(bytes: bytes, client: client), size: bytes.count, at: now)
         }
+    }
+
+    private func added(_ client: Flow) -> Int? {
+        guard clients.count < far.count else { return nil }
+        clients.append(client)
+        return clients.count - 1
     }
 
     func advance(to now: Instant) -> Instant? {
@@ -65,12 +84,12 @@ final class ImpairedRelay: MediaLoopDelegate {
         }
         if let change = changes[0] { down.change(to: change) }
         if let change = changes[1] { up.change(to: change) }
-        while let bytes = up.receive(at: now) {
-            bytes.withUnsafeBytes { loop.send($0, flow: Flow(.udp, local: far, remote: target)) }
+        while let next = up.receive(at: now) {
+            next.bytes.withUnsafeBytes { loop.send($0, flow: Flow(.udp, local: far[next.client], remote: target)) }
         }
-        while let bytes = down.receive(at: now) {
-            guard let client else { continue }
-            bytes.withUnsafeBytes { loop.send($0, flow: client) }
+        while let next = down.receive(at: now) {
+            guard clients.indices.contains(next.client) else { continue }
+            next.bytes.withUnsafeBytes { loop.send($0, flow: clients[next.client]) }
         }
         board.tallies.withLock { tallies in
             Self.note(down, &tallies[0], at: now)
@@ -81,7 +100,7 @@ final class ImpairedRelay: MediaLoopDelegate {
 
     func closed(_ flow: Flow) {}
 
-    private static func note(_ link: SimulatedLink<[UInt8]>, _ tally: inout Tally, at now: Instant) {
+    private static func note(_ link: SimulatedLink<Datagram>, _ tally: inout Tally, at now: Instant) {
         tally.packets = link.sent
         tally.lost = link.lost
         tally.bytes = link.deliveredBytes

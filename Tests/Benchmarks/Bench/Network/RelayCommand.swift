@@ -35,7 +35,8 @@ struct RelayCommand: ParsableCommand {
         }
         let down = try LinkDescription(down).conditions
         let up = try LinkDescription(up).conditions
-        let loop = try MediaLoop(MediaLoopConfiguration(udp: [near, SocketAddress(near.ip, port: 0)]))
+        let far = [SocketAddress](repeating: SocketAddress(near.ip, port: 0), count: ImpairedRelay.mostClients)
+        let loop = try MediaLoop(MediaLoopConfiguration(udp: [near] + far))
         let board = ImpairedRelay.Board()
         loop.start(
             named: "relay",
