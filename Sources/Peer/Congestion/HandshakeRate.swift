@@ -18,7 +18,7 @@ struct HandshakeRate: Sendable {
     /// The heads of IPv4 and UDP, of each datagram.
     private static let overhead = 28
 
-    private var asked: (at: Instant, size: Int)?
+    private var asked: Instant?
     private var isAnswered = false
     private var bytes = 0
     private var latest: Instant?
@@ -28,16 +28,16 @@ struct HandshakeRate: Sendable {
         let bits = Double((count + Self.overhead) * 8)
         if let latest, count >= Self.leastOfPair, bits > Self.fast * (now - latest).inSeconds { isFast = true }
         latest = now
-        guard let asked else {
-            asked = (now, count)
+        guard asked != nil else {
+            asked = now
             return
         }
         isAnswered = true
-        // Browsers send their first flight again after 50 ms, before the answer can be there.
-        if count != asked.size { bytes += count + Self.overhead }
+        // With what came again: browsers repeat their first flight after 50 ms, and the answer waits behind that.
+        bytes += count + Self.overhead
     }
 
-    /// Ours counts once too.
+    /// Ours counts once.
     mutating func sent(_ count: Int) {
         if asked != nil, !isAnswered { bytes += count + Self.overhead }
     }
@@ -46,8 +46,8 @@ struct HandshakeRate: Sendable {
     ///
     /// - Parameter path: the round trip of a small packet on the empty link.
     func rate(path: Duration?, at now: Instant) -> Double? {
-        guard !isFast, let asked, let path, now - asked.at < Self.longest, now - asked.at > path else { return nil }
-        let rate = Double(bytes * 8) / (now - asked.at - path).inSeconds
+        guard !isFast, let asked, let path, now - asked < Self.longest, now - asked > path else { return nil }
+        let rate = Double(bytes * 8) / (now - asked - path).inSeconds
         return rate < Self.thin ? rate : nil
     }
 }
