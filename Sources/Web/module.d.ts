@@ -108,6 +108,8 @@ export interface LineState {
   lossDown: number;
   lossUp: number;
   roundTrip: number | null;
+  /** What the way to the server may carry, in kbit/s, where the browser says so. */
+  mayUp: number | null;
 }
 
 /** The events of a `Call`, with their `detail`. */
