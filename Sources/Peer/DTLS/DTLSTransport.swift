@@ -209,6 +209,8 @@ package final class DTLSTransport {
             let count = Int32(exactly: application.count)
         else { return false }
         ERR_clear_error()
+        bio.packs = false
+        defer { bio.packs = true }
         guard SSL_write(ssl, application, count) > 0 else {
             ERR_clear_error()
             return false

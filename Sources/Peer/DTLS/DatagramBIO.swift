@@ -1,15 +1,19 @@
 import COpenSSL
 import Glibc
 
-/// The BIO between OpenSSL and the network: reads one datagram at a time, turns each write into a datagram, and
+/// The BIO between OpenSSL and the network: reads one datagram at a time, packs what is written into datagrams, and
 /// controls OpenSSL's timer.
 ///
-/// A memory BIO is a stream: it would merge a flight into one block larger than the path's MTU.
+/// A memory BIO is a stream: it would merge a flight into one block larger than the path's MTU. OpenSSL writes a flight
+/// that it repeats record by record, each of which could get lost alone, and a Finished without its ChangeCipherSpec is
+/// of no use: the records of a flight share datagrams as far as they fit (RFC 6347 §4.1.1).
 final class DatagramBIO {
     /// The datagram that OpenSSL may read next; valid only while `DTLSTransport` is inside OpenSSL.
     var inbound: UnsafeRawBufferPointer?
     /// Datagrams to send.
     var outbound: [[UInt8]] = []
+    /// Whether a record may join the datagram before it: those of the handshake.
+    var packs = true
     /// The largest datagram, in bytes.
     let mtu: Int
     /// Whether OpenSSL stopped its retransmission timer since this was last cleared: the peer has answered.
@@ -93,7 +97,12 @@ final class DatagramBIO {
         guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "datagrams") else { return nil }
         BIO_meth_set_write(method) { bio, bytes, count in
             guard let self = DatagramBIO.of(bio), let bytes, count > 0 else { return -1 }
-            self.outbound.append(Array(UnsafeRawBufferPointer(start: bytes, count: Int(count))))
+            let record = UnsafeRawBufferPointer(start: bytes, count: Int(count))
+            if self.packs, let last = self.outbound.last, last.count + record.count <= self.mtu {
+                self.outbound[self.outbound.count - 1] += record
+            } else {
+                self.outbound.append(Array(record))
+            }
             return count
         }
         BIO_meth_set_read(method) { bio, bytes, capacity in
