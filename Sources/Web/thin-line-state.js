@@ -13,7 +13,7 @@ const REST = 30_000, LONGEST_REST = 300_000;
 const PROVEN = 60_000;
 /// Parts that are lost, of the last ten seconds or so. Speech goes up twice from the first on.
 const COPIES = 0.03, NO_COPIES = 0.01;
-/// From here on the server sends speech three or four times, the last time 80 to 120 ms later: browsers wait for no copy by
+/// From here on the server sends speech four times, the last time 80 ms later, on thin lines 180: browsers wait for no copy by
 /// themselves.
 const WAIT = 0.1, NO_WAIT = 0.04;
 const WAITED = 140;
@@ -89,8 +89,10 @@ export class ThinLineState {
       return;
     }
     // What is not sent can neither rest nor prove anything.
-    if (!isSent) this.#isInsisted = false;
-    if (!isSent) return;
+    if (!isSent) {
+      this.#isInsisted = false;
+      return;
+    }
     if (at - this.#isBackSince >= PROVEN) this.#rest = REST;
     if (!isThin || this.#isInsisted) return;
     // Taken back a short while ago, in vain.
