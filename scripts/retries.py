@@ -7,7 +7,7 @@ Usage: retries.py watch RECORD                     notes the processors' times b
                                                    where a test needed a second try in two of the last ten runs
 
 A line of the record: time (UTC), suite (swift or clients), test, load average of the last minute, the processor time in percent that the
-host gave to other machines in that minute (steal), and the first line of the failure, separated by tabs.
+host gave to other machines in that minute (steal), and the first line of the failure, separated by tabs. Whole failures stand in `RECORD.log`.
 """
 
 import os
@@ -68,6 +68,9 @@ def finish(record, history):
     past = past[-(RUNS - 1) :]
     print(f"== Second tries of tests in real time: {len(lines)} ==")
     print("\n".join(lines) or "none")
+    whole = Path(f"{record}.log")
+    if whole.exists():
+        print(whole.read_text())
     often = {test: sum(test in tests(run.splitlines()) for run in past) + 1 for test in tests(lines)}
     often = {test: count for test, count in often.items() if count >= TOO_OFTEN}
     now = datetime.now(UTC).isoformat(timespec="seconds")

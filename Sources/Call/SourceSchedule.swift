@@ -11,8 +11,6 @@ struct SourceSchedule {
     /// `distantFuture` without video.
     private(set) var nextVideo: Instant
     private let frameTime: Duration?
-    /// The duration of frames that were left out, less that of the packets that were.
-    private var leftOut = Duration.zero
 
     /// - Parameters:
     ///   - delay: how much later than the audio the video begins.
@@ -33,14 +31,15 @@ struct SourceSchedule {
 
     /// To be called when the frame of `nextVideo` has been sent. Returns how many packets the audio must leave out.
     ///
+    /// The frames that were left out are rarely as long as a number of packets: for what is left the next frame waits.
+    ///
     /// - Parameter frames: how many frames the video left out before it, to begin with a keyframe.
     mutating func videoSent(at now: Instant, leavingOut frames: Int = 0) -> Int {
         guard let frameTime else { return 0 }
-        nextVideo += frameTime
-        putOff(at: now)
-        leftOut += frameTime * frames
+        let leftOut = frameTime * frames
         let packets = Int(leftOut.nanoseconds / Self.audioTick.nanoseconds)
-        leftOut -= Self.audioTick * packets
+        nextVideo += frameTime + (leftOut - Self.audioTick * packets)
+        putOff(at: now)
         return packets
     }
 

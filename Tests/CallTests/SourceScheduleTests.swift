@@ -52,12 +52,20 @@ import Testing
         #expect(abs((schedule.nextAudio - schedule.nextVideo).nanoseconds) <= frameTime.nanoseconds)
     }
 
-    @Test("the audio leaves out as much as a video that goes on with a keyframe")
+    @Test("the audio leaves out as much as a video that goes on with a keyframe, and never is behind it")
     func keyframes() {
-        var schedule = SourceSchedule(start: start, frameTime: .nanoseconds(33_333_333), delay: .zero)
-        // 7 and 8 frames are 500 ms.
-        let packets = [7, 0, 8].map { schedule.videoSent(at: start, leavingOut: $0) }
-        #expect(packets.reduce(0, +) == 24 && packets[1] == 0, "24 of 20 ms; the rest of 500 ms is kept for later")
+        let frameTime = Duration.nanoseconds(33_333_333)
+        var schedule = SourceSchedule(start: start, frameTime: frameTime, delay: .zero)
+        let begin = schedule.nextVideo
+        var (scene, leftOut) = (Duration.zero, Duration.zero)
+        for frames in [7, 0, 8, 1, 29] {
+            scene += frameTime * (frames + 1)
+            leftOut += SourceSchedule.audioTick * schedule.videoSent(at: schedule.nextVideo, leavingOut: frames)
+            // What the next frame shows is heard when it is sent.
+            #expect(schedule.nextVideo - begin + leftOut == scene, "\(frames) frames")
+        }
+        // 233, 0, 267, 33 and 967 ms in packets of 20 ms.
+        #expect(leftOut == SourceSchedule.audioTick * (11 + 0 + 13 + 1 + 48))
         var without = SourceSchedule(start: start, frameTime: nil, delay: .zero)
         #expect(without.nextVideo == .distantFuture && without.videoSent(at: start, leavingOut: 3) == 0)
     }

@@ -6,9 +6,10 @@ agree on who runs what; without it one process runs everything, in the order of 
 A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. What it took it measures:
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
-- `alone`: nothing else runs. These come first.
+- `alone`: nothing else runs but what stands still (`STILL`). These come first.
 - Otherwise the longest that is left and fits: the cores of all that run stay below 0.7 of the machine's (`CLIENT_CORES`), since what keeps one
-  core busy on average needs more than that now and then, and what was measured beside others had less than it needs.
+  core busy on average needs more than that now and then, and what was measured beside others had less than it needs. Of those that are not quiet
+  (`QUIET`) no more run than the machine has cores, and they go before quiet ones: lanes beyond the number of cores are for tests that wait.
 - What no run has measured counts by its mark, as most tests of that mark measure: a `patient` test waits more than it works. On a machine of two
   cores two of them fit, or a first run there would take twice as long as the next.
 """
@@ -25,6 +26,8 @@ import pytest
 # What a test counts as that no run has measured: its seconds, and its cores by its kind.
 SECONDS_PER_TEST = 5
 CORES = {"alone": 1, "working": 0.6, "patient": 0.4}
+# The cores below which a test disturbs no other that works, and below which none that measures.
+QUIET, STILL = 0.25, 0.05
 
 
 def kind(item):
@@ -71,23 +74,30 @@ def processor_seconds():
     return sum(ticks.get(process, 0) for process in family) / os.sysconf("SC_CLK_TCK")
 
 
-def choose(expected, taken, finished, cores):
+def is_alone(name):
+    return name.endswith(" alone")
+
+
+def choose(expected, taken, finished, cores, workers):
     """The share to run next; None where one must wait for the others, and "" where nothing is left.
 
-    `expected` has each share's seconds and cores, by its name; `taken` are those that run or ran, `finished` those that ran.
+    `expected` has each share's seconds and cores, by its name; `taken` are those that run or ran, `finished` those that ran. Of those that are not
+    quiet, `workers` may run at a time.
     """
     left = [name for name in expected if name not in taken]
     if not left:
         return ""
-    running = [name for name in taken if name not in finished]
-    if any(name.endswith(" alone") for name in running):
-        return None
-    if any(name.endswith(" alone") for name in left):
-        left = [name for name in left if name.endswith(" alone")] if not running else []
+    running = {name: expected[name][1] for name in taken if name not in finished and name in expected}
+    if any(map(is_alone, running)):
+        fit = [name for name in left if expected[name][1] <= STILL and not is_alone(name)]
+    elif any(map(is_alone, left)):
+        fit = [name for name in left if is_alone(name)] if all(share <= STILL for share in running.values()) else []
     elif running:
-        busy = sum(expected[name][1] for name in running if name in expected)
-        left = [name for name in left if busy + expected[name][1] <= cores]
-    return max(left, key=lambda name: expected[name][0], default=None)
+        places = workers - sum(share > QUIET for share in running.values())
+        fit = [name for name in left if sum(running.values()) + expected[name][1] <= cores and (places > 0 or expected[name][1] <= QUIET)]
+    else:
+        fit = left
+    return max(fit, key=lambda name: (expected[name][1] > QUIET, expected[name][0]), default=None)
 
 
 class Agreement:
@@ -114,7 +124,7 @@ class Agreement:
         except (OSError, ValueError):
             return {}
 
-    def next(self, all_shares, cores):
+    def next(self, all_shares, cores, workers):
         """Takes a share: its name, None or "" as `choose` says."""
         history = self.history()
         expected = {name: history.get(name, [SECONDS_PER_TEST * len(items), CORES[name.split()[-1]]]) for name, items in all_shares.items()}
@@ -123,7 +133,7 @@ class Agreement:
             for name, process in state["taken"].items():
                 if name not in state["finished"] and not is_alive(process):
                     state["finished"][name] = None
-            name = choose(expected, state["taken"], state["finished"], cores)
+            name = choose(expected, state["taken"], state["finished"], cores, workers)
             if name:
                 state["taken"][name] = os.getpid()
         return name
@@ -143,8 +153,9 @@ def pytest_runtestloop(session):
     if not folder or session.config.option.collectonly or session.testsfailed:
         return None
     agreement, all_shares = Agreement(folder), shares(session.items)
-    cores = float(os.environ.get("CLIENT_CORES", 0.7 * (os.cpu_count() or 1)))
-    while (name := agreement.next(all_shares, cores)) != "":
+    workers = os.cpu_count() or 1
+    cores = float(os.environ.get("CLIENT_CORES", 0.7 * workers))
+    while (name := agreement.next(all_shares, cores, workers)) != "":
         if name is None:
             time.sleep(0.2)
             continue

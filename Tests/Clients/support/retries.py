@@ -1,7 +1,8 @@
 """Writes down each test that needed a second try: a line in the file that `RETRIES_RECORD` names.
 
 A line has, separated by tabs: the time (ISO 8601, UTC), the suite ("clients"), the test, the load average of the last minute, the part of the
-processors' time that the host gave to others while the test ran (`steal` of proc(5), in per cent), and the first line of the failure.
+processors' time that the host gave to others while the test ran (`steal` of proc(5), in per cent), and the first line of the failure. The whole failure, with what the
+test had printed, stands in a file beside it whose name ends in `.log`: the second try leaves nothing else of the first.
 """
 
 import datetime
@@ -30,6 +31,10 @@ def line(test, load, steal, failure, now=None):
     return "\t".join((now.strftime("%Y-%m-%dT%H:%M:%SZ"), "clients", test, f"{load:.1f}", f"{steal:.1f}", failure)) + "\n"
 
 
+# The characters of a failure that are kept, from its end.
+WHOLE = 20_000
+
+
 class Retries:
     def __init__(self, path):
         self.path = path
@@ -48,6 +53,9 @@ class Retries:
         # One write of less than a page, so that lines of lanes beside each other do not mix.
         with open(self.path, "a") as file:
             file.write(line(report.nodeid, os.getloadavg()[0], steal, first_line(report)))
+        with open(f"{self.path}.log", "a") as file:
+            printed = "\n".join(f"-- {title} --\n{text}" for title, text in report.sections)
+            file.write(f"== {report.nodeid} ==\n{(report.longreprtext + chr(10) + printed)[-WHOLE:]}\n")
 
 
 def pytest_configure(config):

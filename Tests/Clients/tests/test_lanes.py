@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ from support.lanes import choose, processor_seconds
 from support.retries import line
 
 # The seconds and cores of each.
-EXPECTED = {"a working": [5, 1], "b working": [9, 1], "c patient": [3, 0.3], "d patient": [7, 0.1], "e alone": [1, 1], "f working": [4, 0.5]}
+EXPECTED = {
+    "a working": [5, 1], "b working": [9, 1], "c patient": [3, 0.3], "d patient": [7, 0.1], "e alone": [1, 1], "f working": [4, 0.5], "g patient": [2, 0.02],
+}
 MARKED = '''
 import json, os, time, pytest
 from pathlib import Path
@@ -28,26 +31,30 @@ def note(name):
 
 @pytest.mark.parametrize("taken, finished, expected", [
     ([], [], "e alone"),
-    (["e alone"], [], None),
-    (["e alone"], ["e alone"], "b working"),
-    (["e alone", "b working"], ["e alone"], "d patient"),
-    (["e alone", "b working", "d patient"], ["e alone"], "c patient"),
-    (["e alone", "b working", "d patient", "c patient"], ["e alone"], None),
-    (["e alone", "b working", "d patient", "c patient"], ["e alone", "c patient", "d patient"], "f working"),
-    (["e alone", "b working", "d patient", "c patient"], ["e alone", "b working"], "a working"),
+    # What stands still runs beside those that are alone, and they beside it.
+    (["e alone"], [], "g patient"),
+    (["e alone", "g patient"], [], None),
+    (["g patient"], [], "e alone"),
+    (["e alone", "g patient"], ["e alone", "g patient"], "b working"),
+    (["e alone", "g patient", "b working"], ["e alone", "g patient"], "f working"),
+    (["e alone", "g patient", "b working", "f working"], ["e alone", "g patient"], None),
+    # Two that work at most, and such before one that is quiet, though that is longer.
+    (["e alone", "g patient", "b working", "f working"], ["e alone", "g patient", "f working"], "c patient"),
+    (["e alone", "g patient", "b working", "f working", "c patient"], ["e alone", "g patient", "f working"], "d patient"),
+    (["e alone", "g patient", "b working", "f working", "c patient", "d patient"], ["e alone", "g patient", "b working", "f working"], "a working"),
     (list(EXPECTED), [], ""),
 ])
 def test_the_longest_that_fits_goes_first_and_alone_is_alone(taken, finished, expected):
-    assert choose(EXPECTED, taken, finished, cores=1.5) == expected
+    assert choose(EXPECTED, taken, finished, cores=1.5, workers=2) == expected
 
 
-def test_alone_waits_for_those_that_run_and_nothing_new_starts_before_it():
-    assert choose({name: EXPECTED[name] for name in ("a working", "e alone", "c patient")}, ["a working"], [], cores=9) is None
+def test_alone_waits_for_those_that_work_and_nothing_new_starts_before_it():
+    assert choose({name: EXPECTED[name] for name in ("a working", "e alone", "c patient")}, ["a working"], [], cores=9, workers=2) is None
 
 
 def test_what_needs_more_than_the_machine_has_runs_by_itself():
-    assert choose({"big working": [9, 4], "small patient": [1, 0.1]}, [], [], cores=1.5) == "big working"
-    assert choose({"big working": [9, 4], "small patient": [1, 0.1]}, ["big working"], [], cores=1.5) is None
+    assert choose({"big working": [9, 4], "small patient": [1, 0.1]}, [], [], cores=1.5, workers=2) == "big working"
+    assert choose({"big working": [9, 4], "small patient": [1, 0.1]}, ["big working"], [], cores=1.5, workers=2) is None
 
 
 def test_the_processor_time_of_programs_that_run_and_ended_counts():
@@ -112,7 +119,7 @@ def test_a_second_try_is_written_down_with_time_load_steal_and_the_failure(tmp_p
     modules, file = tmp_path / "modules", tmp_path / "retries.tsv"
     modules.mkdir()
     (modules / "test_shaky.py").write_text(
-        "tries = []\n\ndef test_shaky():\n    tries.append(1)\n    assert len(tries) > 1, 'not the\\tfirst time'\n\ndef test_steady():\n    pass\n")
+        "tries = []\n\ndef test_shaky():\n    tries.append(1)\n    print('try', len(tries))\n    assert len(tries) > 1, 'not the\\tfirst time'\n\ndef test_steady():\n    pass\n")
     began = time.time()
     run = lane(modules, "-q", "--reruns", "1", RETRIES_RECORD=str(file))
     output = run.communicate(timeout=60)[0]
@@ -121,4 +128,6 @@ def test_a_second_try_is_written_down_with_time_load_steal_and_the_failure(tmp_p
     assert fields[1:3] == ["clients", "test_shaky.py::test_shaky"] and fields[5] == "AssertionError: not the first time", fields
     assert abs(time.mktime(time.strptime(fields[0], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone - began) < 60
     assert float(fields[3]) >= 0 and 0 <= float(fields[4]) <= 100
+    whole = Path(f"{file}.log").read_text()
+    assert "test_shaky.py::test_shaky" in whole and "> " in whole and "try 1" in whole and "try 2" not in whole, whole
     assert line("a", 1.25, 0, "b").count("\t") == 5

@@ -1,5 +1,6 @@
 """Flash and beep of `tessera call`, both 100 ms at each full second of one clock, as the room sends them: in a recording and at peers."""
 
+import contextlib
 import subprocess
 import time
 
@@ -39,32 +40,38 @@ def two_files(folder):
 # Alone: sender, server and measuring receiver share the cores, and a frame is late by what each waits for them.
 @pytest.mark.alone
 @pytest.mark.usefixtures("needs_address")
-@pytest.mark.parametrize("source", ["h264", "two files"])
-def test_flash_and_beep_stay_together_in_a_recording_and_at_a_peer(full_server, tmp_path, source):
-    """Those of the test pattern, and those of two files, which a caller plays together."""
-    server = full_server
-    codec, files = ("vp8", two_files(tmp_path)) if source == "two files" else (source, ())
-    room, saved = "lips", tmp_path / "saved.mp4"
-    silence = tmp_path / "silence.wav"
+def test_flash_and_beep_stay_together_in_a_recording_and_at_a_peer(full_server, tmp_path):
+    """Those of the test pattern, and those of two files, which a caller plays together: in two rooms at the same time."""
+    server, silence = full_server, tmp_path / "silence.wav"
     write_wave(silence, np.zeros(RATE))
-    # The room's picture is the flash only, whoever joins.
-    server.json("PUT", f"/api/rooms/{room}", {"layout": "single"}, expect=201)
-    with caller(server, room, "Flash", "--codec", codec, *files, "--seconds", 40):
-        wait_for(lambda: "Flash" in people(server, room), 10, "nobody joined")
-        wait_for(lambda: figures(server, room, "Flash")["received"]["video"]["frames"] > 60, 15, "no pictures")
-        recording = server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
+    senders = {"pattern": ("--codec", "h264"), "files": ("--codec", "vp8", *two_files(tmp_path))}
+    saved = {room: tmp_path / f"saved-{room}.mp4" for room in senders}
+    recordings = {}
+    with contextlib.ExitStack() as stack:
+        for room, arguments in senders.items():
+            # The room's picture is the flash only, whoever joins.
+            server.json("PUT", f"/api/rooms/{room}", {"layout": "single"}, expect=201)
+            stack.enter_context(caller(server, room, "Flash", *arguments, "--seconds", 40))
+        for room in senders:
+            wait_for(lambda room=room: "Flash" in people(server, room), 10, "nobody joined")
+            wait_for(lambda room=room: figures(server, room, "Flash")["received"]["video"]["frames"] > 60, 15, "no pictures")
+            recordings[room] = server.json("POST", f"/api/rooms/{room}/recordings", expect=201)
         time.sleep(2)
-        # A late participant must be in sync from the start.
-        with caller(server, room, "Ear", "--codec", codec, "--audio", silence, "--save", saved, "--seconds", 30):
+        with contextlib.ExitStack() as late:
+            for room, arguments in senders.items():
+                # A late participant must be in sync from the start.
+                late.enter_context(caller(server, room, "Ear", *arguments[:2], "--audio", silence, "--save", saved[room], "--seconds", 30))
             time.sleep(8)
-        finished = server.json("POST", f"/api/recordings/{recording['id']}/stop")
-        print(figures(server, room, "Flash"))
-    recorded = next(server.recordings.rglob(finished["file"].split("/")[-1]))
-    # The program measures the same as this test: from onset to onset, and not from middle to middle.
-    offset = check(recorded, "recording", 7)
-    assert abs(measured_offset(recorded) - offset) < 30, (measured_offset(recorded), offset)
-    check(saved, "peer", 5)
-    assert list(tmp_path.glob("saved*")) == [saved]
+        finished = {room: server.json("POST", f"/api/recordings/{recording['id']}/stop") for room, recording in recordings.items()}
+        for room in senders:
+            print(room, figures(server, room, "Flash"))
+    for room in senders:
+        recorded = next(server.recordings.rglob(finished[room]["file"].split("/")[-1]))
+        # The program measures the same as this test: from onset to onset, and not from middle to middle.
+        offset = check(recorded, f"recording of {room}", 7)
+        assert abs(measured_offset(recorded) - offset) < 30, (measured_offset(recorded), offset)
+        check(saved[room], f"peer of {room}", 5)
+    assert sorted(tmp_path.glob("saved*")) == sorted(saved.values())
 
 
 def residue(samples, frequency, block=480):

@@ -38,9 +38,9 @@ def test_the_lobby_is_there_within_4_seconds_at_150_kbit(tmp_path, pages):
 
 @pytest.mark.alone
 def test_without_tls_too(server):
-    """Browsers take gzip there. A company's own network has no certificates, and is not always fast."""
+    """Browsers take gzip there. A company's own network has no certificates, and is not always fast. (With TLS it is two round trips slower and
+    has fewer bytes: what a wider line makes of that, the tests above show.)"""
     opened(server, "60k")
-    opened(server, "150k")
 
 
 class OtherVersion:
