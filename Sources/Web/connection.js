@@ -29,6 +29,11 @@ export class Connection extends EventTarget {
     this.video = this.pc.addTransceiver(video ?? 'video', { direction: 'sendrecv', streams });
     // Negotiated from the start, so that sharing a screen needs no offer.
     this.screen = this.pc.addTransceiver(screen ?? 'video', { direction: 'sendonly', streams: [new MediaStream()] });
+    // What the server takes, of H.264 the profile that all have, with packetization mode 1. With all that a browser has an offer is three times as long, and a thin line carries it before any media.
+    for (const each of this.pc.getTransceivers()) {
+      each.setCodecPreferences?.(RTCRtpReceiver.getCapabilities(each.receiver.track.kind).codecs
+        .filter(({ mimeType, sdpFmtpLine }) => /opus|io.red|VP8|AV1|rtx|(?=.*mode=1).*42e0/.test(mimeType + sdpFmtpLine)));
+    }
     this.pc.ontrack = ({ track }) => {
       this.remote.addTrack(track);
       this.dispatchEvent(new Event('remote'));

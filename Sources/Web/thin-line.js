@@ -28,28 +28,30 @@ export class ThinLine {
     }
     const planned = JSON.stringify([wait, speech, hasCopies]);
     if (!connection || (connection === this.connection && planned === this.done)) return;
-    this.connection = connection;
-    this.done = planned;
     // Browsers without it play as they like.
     if ('jitterBufferTarget' in RTCRtpReceiver.prototype) /** @type {any} */ (connection.audio.receiver).jitterBufferTarget = wait;
-    await limitSpeech(connection.audio.sender, speech);
+    const isLimited = await limitSpeech(connection.audio.sender, speech);
     await this.copySpeech(connection, hasCopies);
+    // What the browser refused is tried again with the next measurement.
+    this.connection = connection;
+    this.done = isLimited ? planned : '';
   }
 
   /// What the offer names first is what the browser sends: an offer tells the server of a change.
   /** @param {import('./connection.js').Connection} connection @param {boolean} isOn */
   async copySpeech(connection, isOn) {
-    const codecs = RTCRtpReceiver.getCapabilities?.('audio')?.codecs ?? [], copies = codecs.find(({ mimeType }) => mimeType.toLowerCase() === COPIES);
+    const codecs = (RTCRtpReceiver.getCapabilities?.('audio')?.codecs ?? []).filter(({ mimeType }) => /opus|red/.test(mimeType));
+    const copies = codecs.find(({ mimeType }) => mimeType.toLowerCase() === COPIES);
     const before = this.copied.has(connection);
     if (!copies || isOn === before) return;
     if (isOn) this.copied.add(connection);
     else this.copied.delete(connection);
-    connection.audio.setCodecPreferences(isOn ? [copies, ...codecs.filter(codec => codec !== copies)] : []);
+    connection.audio.setCodecPreferences(isOn ? [copies, ...codecs.filter(codec => codec !== copies)] : codecs);
     await connection.offer();
   }
 }
 
-/// `rate`: the most that speech may take, in kbit/s; null: as the browser likes.
+/// `rate`: the most that speech may take, in kbit/s; null: as the browser likes. Returns whether the browser takes it.
 /** @param {RTCRtpSender} sender @param {number | null} rate */
 async function limitSpeech(sender, rate) {
   const parameters = sender.getParameters();
@@ -58,5 +60,5 @@ async function limitSpeech(sender, rate) {
     if (rate) encoding.maxBitrate = rate * 1000;
   }
   // Before the first answer browsers have no parameters to change.
-  await sender.setParameters(parameters).catch(() => {});
+  return sender.setParameters(parameters).then(() => true, () => false);
 }

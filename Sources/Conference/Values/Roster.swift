@@ -56,7 +56,7 @@ package struct RosterChange: Hashable, Sendable {
     /// The number of unlisted members after the change.
     package var viewers: Int
 
-    init(viewers: Int) { self.viewers = viewers }
+    package init(viewers: Int) { self.viewers = viewers }
 }
 
 extension ParticipantInfo {

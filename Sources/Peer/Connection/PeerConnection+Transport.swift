@@ -58,6 +58,7 @@ extension PeerConnection {
             : try? srtp.unprotectRTP(datagram, length: datagram.count)
         guard let length else { return }
         unsettled = now
+        dtls?.peerHasFinished()
         if let evicted = sources.noteAuthentic(ssrc, at: now) {
             srtp.forget(ssrc: evicted)
             receiver.forget(ssrc: evicted)

@@ -35,8 +35,10 @@ public struct DTLSConfiguration: Hashable, Sendable {
 public struct DTLSStatistics: Hashable, Sendable {
     /// Datagrams that were no DTLS or came in the wrong state.
     public var ignoredDatagrams = 0
-    /// Retransmitted flights of the handshake.
+    /// Retransmitted flights of the handshake, because its answer did not come.
     public var retransmissions = 0
+    /// How often its last flight was sent once more, which has no answer.
+    public var repetitions = 0
 
     /// Makes counters of zero.
     public init() {}
@@ -77,6 +79,7 @@ package final class DTLSTransport {
     private var handshakeDeadline: Instant?
     private var retransmitAt: Instant?
     private var retransmitAfter: Duration
+    private var lastFlight = LastFlight()
     /// Events that only the verified peer can have caused: its data, its close_notify, the end of the handshake.
     private(set) var authenticRecords = 0
     private var record = [UInt8](repeating: 0, count: 1 << 14)
@@ -159,7 +162,7 @@ package final class DTLSTransport {
 
     /// Advances to `now`: retransmits a lost flight, or fails the handshake.
     package func advance(to now: Instant) {
-        guard case .handshaking = state else { return }
+        guard case .handshaking = state else { return repeatLastFlight(at: now) }
         if let handshakeDeadline, now >= handshakeDeadline {
             fail("the DTLS handshake did not finish within \(configuration.handshakeTimeout.inSeconds) s")
             return
@@ -185,10 +188,13 @@ package final class DTLSTransport {
 
     /// The time of the next call of `advance`.
     package var nextDeadline: Instant? {
-        guard case .handshaking = state else { return nil }
+        guard case .handshaking = state else { return lastFlight.nextDeadline }
         guard let retransmitAt, let handshakeDeadline else { return retransmitAt ?? handshakeDeadline }
         return min(retransmitAt, handshakeDeadline)
     }
+
+    /// To be called when media of the peer is authentic, which shows that it has finished the handshake too.
+    package func peerHasFinished() { lastFlight.hasArrived() }
 
     /// The next datagram to send.
     package func nextTransmit() -> [UInt8]? {
@@ -228,15 +234,18 @@ package final class DTLSTransport {
     // MARK: - Inside
 
     private func drive(at now: Instant) {
-        if case .handshaking = state { handshake() }
+        if case .handshaking = state { handshake(at: now) }
         if case .handshaking = state {} else { readRecords() }
         followTimer(at: now)
     }
 
-    private func handshake() {
+    private func handshake(at now: Instant) {
         ERR_clear_error()
+        // The first record of a flight may join a datagram that has not left yet.
+        let before = max(bio.outbound.count - 1, 0)
         let result = SSL_do_handshake(ssl)
         if result == 1 {
+            if role == .server { lastFlight = LastFlight(Array(bio.outbound[before...]), at: now) }
             state = .unverified(held: [])
             handshakeDeadline = nil
             if !remoteFingerprints.isEmpty { verify(held: []) }
@@ -268,7 +277,14 @@ package final class DTLSTransport {
         }
     }
 
+    private func repeatLastFlight(at now: Instant) {
+        guard let datagrams = lastFlight.next(at: now) else { return }
+        bio.outbound += datagrams
+        statistics.repetitions += 1
+    }
+
     private func deliver(_ data: [UInt8]) {
+        lastFlight.hasArrived()
         switch state {
         case .connected:
             authenticRecords &+= 1
@@ -352,6 +368,7 @@ package final class DTLSTransport {
 
     private func end() {
         state = .ended
+        lastFlight.hasArrived()
         retransmitAt = nil
         handshakeDeadline = nil
     }

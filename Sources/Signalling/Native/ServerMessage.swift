@@ -25,13 +25,19 @@ package enum ServerMessage: Sendable, Equatable {
     case waiting
     /// An event of the room. Its JSON is encoded once for all receivers.
     case event(SharedEvent, ParticipantsForm = .everyone)
+    /// What differs from the participants of `joined`.
+    case changed(RosterChange)
     case left(LeaveReason)
     case error(Refusal, fatal: Bool)
 
     /// The kind of state that the message carries; a newer message of the same kind replaces an older one that still
     /// waits.
     package var state: Outbox.State? {
-        if case .event(let shared, _) = self { shared.event.state } else { nil }
+        switch self {
+        case .event(let shared, _): shared.event.state
+        case .changed: .participants
+        default: nil
+        }
     }
 
     /// The message for a client that did not get the previous announcement.
@@ -53,6 +59,7 @@ package enum ServerMessage: Sendable, Equatable {
         case .pong: ["type": "pong"]
         case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
         case .event(let shared, let form): shared.event.json(form)
+        case .changed(let change): change.message
         case .left(let reason): ["type": "left", "reason": .string(reason.rawValue)]
         case .error(let error, let isFatal):
             .object(
@@ -184,13 +191,7 @@ extension ParticipantEvent {
                     "type": "participants", "participants": .array(update.roster.listed.map(\.json)),
                     "viewers": .integer(update.roster.viewers),
                 ]
-            case .change:
-                [
-                    "type": "participantsChanged", "joined": .array(update.change.joined.map(\.json)),
-                    "changed": .array(update.change.changed.map(\.json)),
-                    "left": .array(update.change.left.map { .string($0) }),
-                    "viewers": .integer(update.change.viewers),
-                ]
+            case .change: update.change.message
             }
         case .tiles(let tiles):
             [
@@ -234,6 +235,15 @@ extension ParticipantEvent {
         // The session sends other messages for these, or none.
         case .connection, .left, .error: [:]
         }
+    }
+}
+
+extension RosterChange {
+    fileprivate var message: JSONValue {
+        [
+            "type": "participantsChanged", "joined": .array(joined.map(\.json)), "changed": .array(changed.map(\.json)),
+            "left": .array(left.map { .string($0) }), "viewers": .integer(viewers),
+        ]
     }
 }
 

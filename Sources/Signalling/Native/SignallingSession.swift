@@ -64,6 +64,8 @@ struct SignallingSession: Sendable {
     private var wantsDeltas = false
     /// The number of the last announcement that the client got; nil: none since `joined`.
     private var announcement: Int?
+    /// The participants of `joined`, until the first announcement.
+    private var welcomed: Roster?
     private let sdpLimit: Int
 
     init(sdpLimit: Int) { self.sdpLimit = sdpLimit }
@@ -198,6 +200,7 @@ struct SignallingSession: Sendable {
     mutating func seated(_ welcome: Welcome, iceServers: [ICEServers.Entry]) -> [Action] {
         guard case .joining(let held) = state else { return [.leave()] }
         state = .inside
+        welcomed = Roster(welcome.participants)
         // A message of the chat that came during the join is in the history already.
         let known = Set(welcome.chat.map(\.id))
         let new = held.filter { if case .chat(let chat) = $0.event { !known.contains(chat.id) } else { true } }
@@ -306,11 +309,15 @@ struct SignallingSession: Sendable {
         }
     }
 
-    /// Sends the whole list of participants, unless the client wants changes and got the previous announcement. A
-    /// client that missed an announcement, wherever it was dropped, so gets the whole list again.
+    /// Sends the whole list of participants, unless the client wants changes and got the previous announcement, or
+    /// `joined` alone. A client that missed an announcement, wherever it was dropped, so gets the whole list again.
     private mutating func announced(_ update: RosterUpdate, _ shared: SharedEvent) -> [Action] {
         guard wantsDeltas else { return [.send(.event(shared, .everyone))] }
-        defer { announcement = update.number }
+        defer { (announcement, welcomed) = (update.number, nil) }
+        if let welcomed {
+            let change = welcomed.change(to: update.everyone)
+            return change == RosterChange(viewers: welcomed.viewers) ? [] : [.send(.changed(change))]
+        }
         guard announcement == update.number - 1 else { return [.send(.event(shared, .roster))] }
         return update.isVisible ? [.send(.event(shared, .change))] : []
     }

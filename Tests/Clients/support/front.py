@@ -95,7 +95,9 @@ class Front:
                 raise RuntimeError(f"{self.kind} does not answer: {self.log()}")
             time.sleep(0.05)
 
-    def __exit__(self, *_):
+    def __exit__(self, error=None, *_):
+        if error:
+            print(f"-- {self.kind} --\n{self.log()}")
         self.process.kill()
         self.process.wait()
 

@@ -1,5 +1,6 @@
 """A Tessera server for one test: with free ports and a temporary directory, and always ended with the test."""
 
+import contextlib
 import json
 import os
 import random
@@ -156,7 +157,17 @@ class Server(Endpoint):
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *_):
+    def __exit__(self, error=None, *_):
+        if error:
+            self.tell()
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+    def tell(self):
+        """Prints, for the report of a failure, what the server said last and what its threads wait for."""
+        print(f"-- server at port {self.port}, status {self.process and self.process.poll()} --\n{self.log_text()[-3000:]}")
+        for thread in sorted(Path(f"/proc/{self.process.pid}/task").glob("*")) if self.process else ():
+            with contextlib.suppress(OSError):
+                fields = (thread / "stat").read_text().rpartition(")")[2].split()
+                print(f"{thread.name} {(thread / 'comm').read_text().strip()}: {fields[0]}, {int(fields[11]) + int(fields[12])} ticks, {(thread / 'wchan').read_text()}")

@@ -59,6 +59,10 @@ def test_the_camera_rests_on_a_thin_way_up_and_is_sent_when_the_user_wants_it(tm
     async def run():
         async with caller(tmp_path, pages, "rate=3M,delay=20ms") as (server, far, browser):
             assert person(server)["video"]
+            offer = await browser.evaluate("connections.at(-1).localDescription.sdp")
+            # With all that Chromium has it is twice as long.
+            assert len(offer) < 5000 and all(name not in offer for name in ("VP9", "PCMU", "flexfec", "packetization-mode=0")), offer
+            assert all(name in offer for name in ("opus", "red/48000", "H264", "VP8", "AV1", "rtx")), offer
             far.change_up("rate=60k,delay=20ms")
             await browser.wait_for("document.getElementById('toggle-video').textContent.trim() === 'Resting'", 40)
             await browser.wait_for("document.body.textContent.includes('Your line is too thin for your camera')", 5)

@@ -117,6 +117,7 @@ globalThis.RTCPeerConnection = class {
     this.senders.push(sender);
     return { sender, direction: '' };
   }
+  getTransceivers() { return []; }
   createDataChannel() { return { readyState: 'open', send() {} }; }
   async createOffer() { return { sdp: 'offer' }; }
   async setLocalDescription(description) {

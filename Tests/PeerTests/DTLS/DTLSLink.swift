@@ -26,10 +26,11 @@ final class DTLSLink {
 
     init(
         client: DTLSIdentity, server: DTLSIdentity, seed: UInt64 = 1, exchangeFingerprints: Bool = true,
-        configuration: DTLSConfiguration = DTLSConfiguration()
+        configuration: DTLSConfiguration = DTLSConfiguration(), ofClient: DTLSConfiguration? = nil
     ) throws {
         random = SeededRandom(seed: seed)
-        self.client = try DTLSTransport(role: .client, identity: client, configuration: configuration, at: now)
+        self.client = try DTLSTransport(
+            role: .client, identity: client, configuration: ofClient ?? configuration, at: now)
         self.server = try DTLSTransport(role: .server, identity: server, configuration: configuration, at: now)
         if exchangeFingerprints {
             self.client.setRemoteFingerprints([server.fingerprint])

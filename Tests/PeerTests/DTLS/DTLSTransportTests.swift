@@ -25,7 +25,8 @@ import Testing
         #expect(client.local.count == 28)
         #expect(link.largest <= 1200)
         #expect(link.client.nextDeadline == nil)
-        #expect(link.server.nextDeadline == nil)
+        // Nothing has shown that its last flight has arrived.
+        #expect(link.server.nextDeadline == link.now - .milliseconds(10) + LastFlight.firstWait)
     }
 
     @Test(arguments: [(true, false), (false, true), (true, true)])
@@ -65,6 +66,53 @@ import Testing
         #expect(link.bothConnected)
         for (fromClient, sent) in flights {
             #expect(Set(sent.values).count == sent.count, "\(fromClient): \(sent)")
+        }
+    }
+
+    /// A link whose client repeats nothing for ten seconds, as a browser that has lost several flights before.
+    private func patientLink() throws -> DTLSLink {
+        var patient = DTLSConfiguration()
+        patient.firstRetransmission = .seconds(10)
+        return try DTLSLink(client: TestIdentities.first.get(), server: TestIdentities.second.get(), ofClient: patient)
+    }
+
+    @Test func `A lost end of the handshake comes again before the client asks`() throws {
+        let link = try patientLink()
+        // The flight with the Finished, and its first repetition.
+        link.drop = { !$0 && (1...2).contains($1) }
+        link.start()
+        let took = link.run(for: .seconds(20)) { $0.bothConnected }
+        #expect(link.bothConnected)
+        // 250 and 500 ms, and the way.
+        #expect(took < .milliseconds(850), "\(took)")
+        #expect(link.server.statistics.repetitions == 2 && link.server.statistics.retransmissions == 0)
+    }
+
+    @Test func `The end of the handshake is repeated five times at most, and never to who has it`() throws {
+        for proof in ["none", "data", "media", "close"] {
+            let link = try patientLink()
+            var fromServer: [Instant] = []
+            link.drop = { fromClient, _ in
+                if !fromClient { fromServer.append(link.now) }
+                return false
+            }
+            link.start()
+            link.run(for: .seconds(1)) { $0.bothConnected }
+            let end = try #require(fromServer.last)
+            switch proof {
+            case "data": #expect(link.client.send([1, 2, 3]))
+            case "media": link.server.peerHasFinished()
+            case "close": link.client.close()
+            default: break
+            }
+            link.run(for: .seconds(60))
+            let again = fromServer.filter { $0 > end }.map { $0 - end }
+            if proof == "none" {
+                #expect(again == [250, 750, 1750, 3750, 7750].map { .milliseconds($0) })
+            } else {
+                #expect(link.server.statistics.repetitions == 0, "\(proof): \(again)")
+            }
+            #expect(link.server.nextDeadline == nil && link.clientEvents.failure == nil)
         }
     }
 
