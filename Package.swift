@@ -55,6 +55,7 @@ let package = Package(
         .systemLibrary(name: "CYUV"),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2"),
         .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
         .target(name: "CThreads"),
@@ -125,7 +126,7 @@ let package = Package(
         .target(
             name: "WebServer",
             dependencies: [
-                "Basics", "Threads",
+                "Basics", "Threads", "CZlib",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),

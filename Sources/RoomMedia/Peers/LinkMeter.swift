@@ -23,6 +23,7 @@ struct LinkMeter {
         measured.sent = BitRate(bytes: max(0, bytes.sent - self.bytes.sent), in: elapsed)
         measured.received = BitRate(bytes: max(0, bytes.received - self.bytes.received), in: elapsed)
         measured.lossUp = statistics.lossUp
+        measured.asked = statistics.receiveLimit
         frameRates = (
             Double(frames.sent - self.frames.sent) / elapsed.inSeconds,
             Double(frames.received - self.frames.received) / elapsed.inSeconds

@@ -19,4 +19,6 @@ package struct LinkState: Hashable, Sendable {
     /// What the server hears and sees of the participant.
     package var heard = HeardAudio.nothing
     package var seen = SeenVideo.nothing
+    /// What the participant is asked to send at most, by the size of its tiles.
+    package var asked = BitRate.zero
 }

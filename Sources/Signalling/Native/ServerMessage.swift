@@ -45,6 +45,12 @@ package enum ServerMessage: Sendable, Equatable {
         if case .event(let shared, .change) = self { .event(shared, .roster) } else { nil }
     }
 
+    /// Whether the bytes are those of a session description: the longest message of a join, and without anything that
+    /// another participant has written.
+    package static func isDescription(_ bytes: ByteBuffer) -> Bool {
+        bytes.readableBytesView.starts(with: #"{"sdp":"#.utf8)
+    }
+
     /// One JSON object on one line.
     package var bytes: ByteBuffer {
         guard case .event(let shared, let form) = self else { return ByteBuffer(bytes: json.bytes) }
@@ -230,6 +236,7 @@ extension ParticipantEvent {
                 "reason": .string(link.reason.sentence),
                 "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
                 "heard": .string(link.heard.rawValue), "seen": .string(link.seen.rawValue),
+                "asked": .integer(link.asked.bitsPerSecond),
             ]
         case .moving(let limit): ["type": "moving", "within": .number(limit.inSeconds)]
         // The session sends other messages for these, or none.

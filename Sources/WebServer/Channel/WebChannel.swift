@@ -84,7 +84,10 @@ package struct WebChannel: ServerChildChannel, HTTPChannelHandler {
                 guard let (endpoint, source) = admission.admit(head, channel) else { return nil }
                 return NIOTypedWebSocketServerUpgrader<Spoken>(
                     maxFrameSize: endpoint.maxMessageBytes, enableAutomaticErrorHandling: false,
-                    shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
+                    shouldUpgrade: { channel, head in
+                        let agreement = endpoint.agreement(head, isOfNode: servers != nil)
+                        return channel.eventLoop.makeSucceededFuture(MessageCompression.headers(agreement))
+                    },
                     upgradePipelineHandler: { channel, head in
                         channel.eventLoop.makeCompletedFuture {
                             let connection = here.value
@@ -97,6 +100,7 @@ package struct WebChannel: ServerChildChannel, HTTPChannelHandler {
                             let address = rules.publicAddress(for: source)
                             return try WebChannel.serve(
                                 endpoint, channel, connection, ticket,
+                                endpoint.agreement(head, isOfNode: servers != nil),
                                 WebSocketConnection.Handshake(
                                     uri: head.uri, remote: source.client, headers: head.headers, address: address,
                                     isOfNode: servers != nil
@@ -152,20 +156,31 @@ package struct WebChannel: ServerChildChannel, HTTPChannelHandler {
     /// Makes the pipeline of a connection that has become a WebSocket. Called on its event loop.
     private static func serve(
         _ endpoint: WebSocketEndpoint, _ channel: any Channel, _ connection: ConnectionGuard,
-        _ ticket: ConnectionGate.Ticket, _ handshake: WebSocketConnection.Handshake
+        _ ticket: ConnectionGate.Ticket, _ agreement: MessageCompression.Agreement?,
+        _ handshake: WebSocketConnection.Handshake
     ) throws -> Spoken {
+        let check = FrameCheck(mayBeCompressed: agreement != nil)
         try channel.pipeline.syncOperations.addHandlers([
-            MaskCheck(),
+            check,
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
                 maxAccumulatedFrameSize: endpoint.maxMessageBytes),
+        ])
+        if let agreement, let compresses = endpoint.compresses {
+            // What needs no place among large bodies, and is no larger than a message may be.
+            let most = min(endpoint.maxMessageBytes, LargeBodies.freeBytes)
+            try channel.pipeline.syncOperations.addHandler(
+                MessageCompression(agreement, check: check, most: most, isCompressed: compresses) {
+                    connection.takesInflated($0)
+                })
+        }
+        try channel.pipeline.syncOperations.addHandler(
             WebSocketFaultHandler {
                 connection.messageEnded()
             } errorText: {
                 ticket.count(.bodySize)
                 return endpoint.oversized(connection.isUnlimited)
-            },
-        ])
+            })
         if let take = endpoint.takeChannel {
             return .taken(serve: try take(channel, handshake, WebChannel.waitingMessages))
         }
@@ -212,6 +227,13 @@ package struct WebChannel: ServerChildChannel, HTTPChannelHandler {
         case nil:
             break
         }
+    }
+}
+
+extension WebSocketEndpoint {
+    /// How messages are compressed; nil: not at all. What other servers pass on does not leave the data centre.
+    fileprivate func agreement(_ head: HTTPRequestHead, isOfNode: Bool) -> MessageCompression.Agreement? {
+        compresses == nil || isOfNode ? nil : MessageCompression.agreement(head.headers)
     }
 }
 

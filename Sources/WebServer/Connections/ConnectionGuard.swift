@@ -89,6 +89,14 @@ package final class ConnectionGuard: ChannelDuplexHandler {
     /// the event loop.
     package func allow(bytes: Int?) { allowance = bytes }
 
+    /// Counts bytes of a message that were not received, but inflated. Returns false where the client may not send so
+    /// many. Called on the event loop.
+    func takesInflated(_ bytes: Int) -> Bool {
+        guard let left = allowance else { return true }
+        allowance = max(0, left - bytes)
+        return bytes <= left
+    }
+
     /// Makes every message of more than `LargeBodies.freeBytes` take a place; where none is left, `AllowanceSpent` goes
     /// up the pipeline. Called on the event loop.
     func limitMessages(_ take: @escaping () -> LargeBodies.Permit?) { takeLargeMessage = take }

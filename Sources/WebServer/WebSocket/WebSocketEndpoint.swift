@@ -26,6 +26,9 @@ package struct WebSocketEndpoint: Sendable {
     /// The text frame that a client gets after a message above the limit, before the connection closes with 1009;
     /// different inside and outside of a room.
     package var oversized: @Sendable (_ isInside: Bool) -> String? = { _ in nil }
+    /// Which messages to the client are compressed, where it can (RFC 7692); nil: nothing is, in neither direction. None
+    /// that has a secret beside what others have written.
+    package var compresses: (@Sendable (ByteBuffer) -> Bool)?
     /// Takes the channel of a handshake, in place of `serve`: its messages have another form.
     package var takeChannel: TakeChannel?
     /// Serves a connection and returns when it has ended.
@@ -34,7 +37,8 @@ package struct WebSocketEndpoint: Sendable {
     package init(
         pattern: Pattern, appOrigins: Set<WebOrigin> = [], maxMessageBytes: Int, maxOutboxBytes: Int = Outbox.maxBytes,
         outsideLimit: Duration? = .seconds(30),
-        oversized: @escaping @Sendable (_ isInside: Bool) -> String? = { _ in nil }, takeChannel: TakeChannel? = nil,
+        oversized: @escaping @Sendable (_ isInside: Bool) -> String? = { _ in nil },
+        compresses: (@Sendable (ByteBuffer) -> Bool)? = nil, takeChannel: TakeChannel? = nil,
         serve: @escaping @Sendable (WebSocketConnection) async -> Void
     ) {
         self.pattern = pattern
@@ -43,6 +47,7 @@ package struct WebSocketEndpoint: Sendable {
         self.maxOutboxBytes = maxOutboxBytes
         self.outsideLimit = outsideLimit
         self.oversized = oversized
+        self.compresses = compresses
         self.takeChannel = takeChannel
         self.serve = serve
     }

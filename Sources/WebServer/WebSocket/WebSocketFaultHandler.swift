@@ -58,28 +58,15 @@ package final class WebSocketFaultHandler: ChannelInboundHandler {
     private static func closeCode(for error: any Error) -> WebSocketErrorCode? {
         switch error {
         case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
-            NIOWebSocketFrameAggregator.Error.tooManyFragments, is ConnectionGuard.AllowanceSpent:
+            NIOWebSocketFrameAggregator.Error.tooManyFragments, MessageDeflate.Fault.tooLarge,
+            is ConnectionGuard.AllowanceSpent:
             .messageTooLarge
-        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is MaskCheck.Unmasked: .protocolError
+        case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is FrameCheck.Fault,
+            is MessageDeflate.Fault:
+            .protocolError
         // Bytes behind the frame that could not be read.
         case ByteToMessageDecoderError.dataReceivedInErrorState(let first, _): closeCode(for: first)
         default: nil
         }
-    }
-}
-
-/// Refuses frames without a mask (RFC 6455 §5.1), which NIO lets pass.
-///
-/// Its place is in front of the aggregator: a message of several frames, as browsers send every one of more than
-/// 128 KiB, has no mask any more behind it.
-final class MaskCheck: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
-    typealias InboundOut = WebSocketFrame
-
-    struct Unmasked: Error {}
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard unwrapInboundIn(data).maskKey != nil else { return context.fireErrorCaught(Unmasked()) }
-        context.fireChannelRead(data)
     }
 }

@@ -185,3 +185,33 @@ def test_a_stranger_s_large_message_that_came_whole_is_told_and_the_connection_s
             assert error["code"] == "bad_message" and error["fatal"] is False and "16384" in error["message"], error
             assert (await ask(socket, "joined", type="join", room="r", name="Bo"))["you"]["name"] == "Bo"
     asyncio.run(run())
+
+
+def test_messages_are_compressed_where_the_client_can_and_bombs_are_refused(server):
+    """By Python's websockets, which offers permessage-deflate by itself: a message a thousand times as long as its frame ends its own connection."""
+    async def run():
+        others = []
+        for offer in ("deflate", None):
+            socket = await websockets.connect(server.signal_url, compression=offer)
+            assert bool(socket.protocol.extensions) == bool(offer), socket.protocol.extensions
+            await ask(socket, "joined", type="join", room="deflated", name="Ada", deltas=True)
+            others.append(socket)
+        for _ in range(8):
+            bomb = await websockets.connect(server.signal_url, compression="deflate")
+            await bomb.send(json.dumps({"type": "join", "room": "deflated", "name": " " * (8 << 20)}))
+            with pytest.raises(websockets.ConnectionClosed) as closed:
+                while True:
+                    await asyncio.wait_for(bomb.recv(), 5)
+            assert closed.value.rcvd.code == 1009
+        # Rubbish in a frame that says to be compressed.
+        rubbish = await websockets.connect(server.signal_url, compression=None)
+        rubbish.transport.write(bytes([0xC1, 0x84, 0, 0, 0, 0]) + b"rub!")
+        with pytest.raises(websockets.ConnectionClosed) as closed:
+            await asyncio.wait_for(rubbish.recv(), 5)
+        assert closed.value.rcvd.code == 1002
+        for socket in others:
+            await ask(socket, "pong", type="ping")
+            await socket.close()
+    before = server.resident()
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert server.resident() < before + 40, (before, server.resident())

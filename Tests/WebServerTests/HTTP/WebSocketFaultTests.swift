@@ -81,7 +81,7 @@ import Testing
         try channel.pipeline.syncOperations.addHandlers([
             connection, meter, WebSocketFrameEncoder(),
             ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: 262_144)),
-            MaskCheck(),
+            FrameCheck(mayBeCompressed: false),
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 262_144),
             WebSocketFaultHandler { connection.isUnlimited ? "inside" : "outside" },
