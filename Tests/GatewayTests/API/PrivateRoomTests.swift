@@ -1,6 +1,7 @@
 import Basics
 import Conference
 import EndpointTestSupport
+import FoundationEssentials
 import HTTPTypes
 import Testing
 import Threads
@@ -14,13 +15,18 @@ import Threads
 @Suite struct PrivateRoomTests {
     private static let path = "/api/rooms/r"
     private static let outside = "203.0.113.9"
+    private static let secret = "the secret of the portal, of 32 bytes"
+
+    private func token(_ role: Role, room: String) throws -> String {
+        try TokenClaims(room: room, role: role.rawValue, exp: .distantFuture).signed(Self.secret)
+    }
 
     private func host(_ body: String, token: Bool = false) async throws -> Host {
         let host = await Host { settings in
             settings.auth.adminToken = "the administrator"
             if token {
                 settings.auth.mode = .token
-                settings.auth.secret = "the secret of the portal, of 32 bytes"
+                settings.auth.secret = Self.secret
             }
         }
         let admin: HTTPFields = [.authorization: "Bearer the administrator"]
@@ -50,6 +56,19 @@ import Threads
         }
         let other: HTTPFields = [.authorization: "Bearer p2.wrong"]
         #expect(try await host.ask(.get, Self.path, other, from: Self.outside).json["participants"] == [])
+    }
+
+    @Test func `with tokens the room's own moderators read a private room, and no other guest does`() async throws {
+        let host = try await host(#"{"pin":"2718"}"#, token: true)
+        for (room, role, reads) in [
+            ("r", Role.moderator, true), ("r", .participant, false), ("other", .moderator, false),
+        ] {
+            let headers: HTTPFields = [.authorization: "Bearer \(try token(role, room: room))"]
+            let answer = try await host.ask(.get, Self.path, headers, from: Self.outside)
+            #expect((answer.status == 200 && answer.json["participants"] != []) == reads, "\(role) of \(room)")
+            let picture = try await host.ask(.get, Self.path + "/snapshot.png", headers, from: Self.outside)
+            #expect(picture.status == (reads ? 200 : 401), "\(role) of \(room)")
+        }
     }
 
     @Test func `an open room is read by everyone`() async throws {
