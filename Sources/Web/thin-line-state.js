@@ -5,6 +5,9 @@
 const THIN = 90, ROOMY = 150;
 /// Nor where it loses so much beside little room: a full queue's loss, which the browser's own measure is slow to believe.
 const CROWDED = 130, CROWDED_LOSS = 0.12;
+/// So long a round trip (s) beside loss is the queue of a router that holds what does not fit: the browser's own measure takes
+/// a queue that stands for the line.
+const QUEUED = 0.8, QUEUED_LOSS = 0.02;
 const THIN_FOR = 5000;
 /// So long the camera rests first. It is tried again after that, since nothing else tells what the way carries; each time in
 /// vain it rests twice as long.
@@ -23,7 +26,8 @@ const CALM = 30_000;
 const THIN_SPEECH = 16;
 
 /**
- * @typedef {{ lossUp: number | null, lossDown: number | null, mayUp: number | null }} Line `mayUp`: what the way up carries, null: not known
+ * @typedef {{ lossUp: number | null, lossDown: number | null, mayUp: number | null, roundTrip?: number | null }} Line
+ *   `mayUp`: what the way up carries, null: not known
  * @typedef {{ rests: boolean, hasCopies: boolean, wait: number | null, speech: number | null }} Plan
  *   `rests`: the camera is not sent; `hasCopies`: speech goes up twice; `wait`: for the sound from the server, ms, null: as the
  *   browser likes; `speech`: the most that speech may take.
@@ -67,7 +71,8 @@ export class ThinLineState {
   read(line, camera, at) {
     if (line.lossUp !== null) this.#lossUp += 0.1 * (line.lossUp - this.#lossUp);
     if (line.lossDown !== null) this.#lossDown += 0.1 * (line.lossDown - this.#lossDown);
-    const isThin = line.mayUp !== null && line.mayUp < (this.#lossUp >= CROWDED_LOSS ? CROWDED : THIN);
+    const isQueued = (line.roundTrip ?? 0) >= QUEUED && this.#lossUp >= QUEUED_LOSS;
+    const isThin = isQueued || (line.mayUp !== null && line.mayUp < (this.#lossUp >= CROWDED_LOSS ? CROWDED : THIN));
     this.#thinSince = isThin ? this.#thinSince ?? at : null;
     const isThinNow = this.#thinSince !== null && at - this.#thinSince >= THIN_FOR;
     this.#judgeCamera(camera, isThinNow, at);
@@ -76,9 +81,9 @@ export class ThinLineState {
     return {
       rests,
       // Copies beside a camera would fill a thin way up, and lose more.
-      hasCopies: isLossy && (rests || line.mayUp === null || line.mayUp >= ROOMY),
+      hasCopies: isLossy && (rests || (!isQueued && (line.mayUp === null || line.mayUp >= ROOMY))),
       wait: this.#waits.update(this.#lossDown >= WAIT, this.#lossDown < NO_WAIT, at) ? WAITED : null,
-      speech: this.#isThin.update(isThinNow, line.mayUp === null || line.mayUp >= ROOMY, at) ? THIN_SPEECH : null,
+      speech: this.#isThin.update(isThinNow, !isQueued && (line.mayUp === null || line.mayUp >= ROOMY), at) ? THIN_SPEECH : null,
     };
   }
 

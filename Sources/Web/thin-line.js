@@ -19,12 +19,12 @@ export class ThinLine {
   }
 
   /// Does what a measurement of the line (`Line.read`) asks for.
-  async read({ lossUp, lossDown, mayUp }) {
+  async read({ lossUp, lossDown, mayUp, roundTrip }) {
     // A browser takes the way up to carry no more than the server asks for, which is little where no view shows the camera.
     const asked = (this.call.line?.server?.asked ?? Infinity) / 1000;
     if (mayUp !== null && mayUp > 0.9 * asked) mayUp = null;
     const { sending, connection } = this.call, camera = { isSent: sending.video, isResting: sending.state.isResting };
-    const { rests, wait, speech, hasCopies } = this.state.read({ lossUp, lossDown, mayUp }, camera, performance.now());
+    const { rests, wait, speech, hasCopies } = this.state.read({ lossUp, lossDown, mayUp, roundTrip }, camera, performance.now());
     if (rests !== sending.state.isResting) {
       await sending.rest(rests);
       if (rests === sending.state.isResting) this.call.emit('cameraRests', rests);

@@ -13,9 +13,9 @@ class User {
   isResting = false;
   rests = [];
 
-  second({ mayUp = /** @type {number | null} */ (500), lossUp = /** @type {number | null} */ (0), lossDown = 0 } = {}) {
+  second({ mayUp = /** @type {number | null} */ (500), lossUp = /** @type {number | null} */ (0), lossDown = 0, roundTrip = 0.1 } = {}) {
     this.at += 1000;
-    this.plan = this.state.read({ mayUp, lossUp, lossDown }, { isSent: this.isOn && !this.isResting, isResting: this.isResting }, this.at);
+    this.plan = this.state.read({ mayUp, lossUp, lossDown, roundTrip }, { isSent: this.isOn && !this.isResting, isResting: this.isResting }, this.at);
     if (this.plan.rests !== this.isResting) this.rests.push([this.at / 1000, this.plan.rests]);
     this.isResting = this.plan.rests && this.isOn;
     return this.plan;
@@ -34,6 +34,20 @@ test('the camera rests on a thin way up, after some seconds, and not in one bad 
   assert.deepEqual(user.rests, []);
   user.seconds(6, THIN);
   assert.deepEqual(user.rests, [[29, true]]);
+});
+
+test('a queue that stands on the way up is a thin line, whatever the browser takes it for, and gets no copies', () => {
+  for (const mayUp of [300, null]) {
+    const queue = { mayUp, lossUp: 0.2, roundTrip: 1.1 }, user = new User().seconds(10);
+    for (let second = 0; second < 12 && !user.isResting; second += 1) {
+      user.second(queue);
+      assert.ok(user.isResting || !user.plan.hasCopies);
+    }
+    assert.ok(user.isResting && user.rests[0][0] <= 17, JSON.stringify(user.rests));
+    assert.equal(user.plan.speech, 16);
+  }
+  // By satellite, or with the loss of a radio link, nothing stands in a queue.
+  for (const line of [{ roundTrip: 0.9 }, { lossUp: 0.2, roundTrip: 0.3 }]) assert.deepEqual(new User().seconds(60, line).rests, []);
 });
 
 test('it is tried again after 30 s, and in vain twice as late each time, up to five minutes', () => {
