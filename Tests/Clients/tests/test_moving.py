@@ -158,7 +158,7 @@ def test_a_room_moves_without_a_gap_and_the_page_forgets_nothing(tmp_path):
                 await page.wait_for("document.querySelectorAll('#messages li').length === 1")
                 await page.type("#chat-text", "half a sen")
                 await page.click("#toggle-audio")
-                seat, other = await page.evaluate("[probe.last('joined').you.id, probe.last('participants').participants.find(p => p.name === 'Bo').id]")
+                seat, other = await page.evaluate("[probe.last('joined').you.id, probe.messages.flatMap(m => [...m.participants ?? [], ...m.joined ?? []]).findLast(p => p.name === 'Bo').id]")
                 choice = f"probe.sockets[0].send(JSON.stringify({{ type: 'layout', name: 'sidebar', scope: 'me', pin: ['{other}'] }}))"
                 # A server that is busy with the start makes no further picture, and is asked again.
                 await page.wait_for(f"probe.last('layout')?.pin?.length === 1 || ({choice}, new Promise(done => setTimeout(done, 500)))", 30)
