@@ -7,7 +7,7 @@ A lane takes a test at a time, or all tests of a module that share a fixture of 
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
 - `alone`: nothing else runs but what stands still (`STILL`). These come first.
-- Otherwise the longest that is left and fits: the cores of all that run stay below 0.8 of the machine's (`CLIENT_CORES`), since what keeps one
+- Otherwise the longest that is left and fits: the cores of all that run stay below 0.7 of the machine's (`CLIENT_CORES`), since what keeps one
   core busy on average needs more than that now and then, and what was measured beside others had less than it needs. Of those that are not quiet
   (`QUIET`) no more run than the machine has cores, and they go before quiet ones: lanes beyond the number of cores are for tests that wait.
 - What no run has measured counts by its mark, as most tests of that mark measure: a `patient` test waits more than it works. On a machine of two
@@ -154,7 +154,7 @@ def pytest_runtestloop(session):
         return None
     agreement, all_shares = Agreement(folder), shares(session.items)
     workers = os.cpu_count() or 1
-    cores = float(os.environ.get("CLIENT_CORES", 0.8 * workers))
+    cores = float(os.environ.get("CLIENT_CORES", 0.7 * workers))
     while (name := agreement.next(all_shares, cores, workers)) != "":
         if name is None:
             time.sleep(0.2)
