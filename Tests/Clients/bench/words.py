@@ -127,7 +127,11 @@ def main(keys):
             with Server(Path(directory, key), origin=pages, full=True) as server, \
                     caller(server, "words", "Speaker", "--audio", spoken, "--seconds", 3 * length + 60):
                 wait_for(lambda server=server: "Speaker" in people(server, "words"), 10, "nobody speaks")
-                asyncio.run(asyncio.wait_for(record(server, pages, row, 2 * length + 2, heard), 3 * length + 90))
+                try:
+                    asyncio.run(asyncio.wait_for(record(server, pages, row, 2 * length + 2, heard), 3 * length + 90))
+                except TimeoutError as error:
+                    print(f"| {row.name} | none: {str(error)[:60]} | ✗ | ≥ {100 * (1 - AIM):.0f} % |", flush=True)
+                    continue
             count = right(reference, recognize(heard))
             clean = count if key == "clean" else clean
             part = f"{100 * count / clean:.0f} % {'✓' if count >= (1 - AIM) * clean else '✗'}" if clean else ""
