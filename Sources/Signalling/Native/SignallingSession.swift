@@ -64,7 +64,7 @@ struct SignallingSession: Sendable {
     private var wantsDeltas = false
     /// The number of the last announcement that the client got; nil: none since `joined`.
     private var announcement: Int?
-    /// The participants of `joined`, until the first announcement.
+    /// The participants of `joined`, until the first announcement; nil where the client wants no changes.
     private var welcomed: Roster?
     private let sdpLimit: Int
 
@@ -200,7 +200,7 @@ struct SignallingSession: Sendable {
     mutating func seated(_ welcome: Welcome, iceServers: [ICEServers.Entry]) -> [Action] {
         guard case .joining(let held) = state else { return [.leave()] }
         state = .inside
-        welcomed = Roster(welcome.participants)
+        if wantsDeltas { welcomed = Roster(welcome.participants) }
         // A message of the chat that came during the join is in the history already.
         let known = Set(welcome.chat.map(\.id))
         let new = held.filter { if case .chat(let chat) = $0.event { !known.contains(chat.id) } else { true } }

@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
@@ -53,13 +54,13 @@ final class MessageCompression: ChannelDuplexHandler {
     }
 
     private static func agreement(with offer: Substring) -> Agreement? {
-        let parts = offer.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingBlanks }
+        let parts = offer.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
         guard parts.first?.lowercased() == name else { return nil }
         var agreement = Agreement(header: "\(name); server_no_context_takeover; client_no_context_takeover")
         var seen: Set<String> = []
         for part in parts.dropFirst() {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let (key, value) = (halves[0].trimmingBlanks.lowercased(), halves.dropFirst().first?.trimmingBlanks)
+            let (key, value) = (halves[0].trimmingSpaces().lowercased(), halves.dropFirst().first?.trimmingSpaces())
             guard seen.insert(key).inserted else { return nil }
             switch (key, value.map { $0.filter { $0 != "\"" } }) {
             case ("server_no_context_takeover", nil), ("client_no_context_takeover", nil),
@@ -105,14 +106,6 @@ final class MessageCompression: ChannelDuplexHandler {
         else { return context.write(data, promise: promise) }
         let compressed = WebSocketFrame(fin: true, rsv1: true, opcode: .text, data: short)
         context.write(wrapOutboundOut(compressed), promise: promise)
-    }
-}
-
-extension Substring {
-    fileprivate var trimmingBlanks: Substring {
-        var text = drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 }
 

@@ -1,10 +1,10 @@
 import CZlib
-package import NIOCore
+import NIOCore
 
 /// One message by DEFLATE (RFC 1951), as permessage-deflate has it (RFC 7692 §7.2): without the four bytes with which
 /// a flushed block ends. No message depends on another one, so that none of the memory of zlib stays behind.
-package enum MessageDeflate {
-    package enum Fault: Error, Equatable {
+enum MessageDeflate {
+    enum Fault: Error, Equatable {
         /// The bytes are no such message.
         case malformed
         /// The message has more bytes than it may.
@@ -14,7 +14,7 @@ package enum MessageDeflate {
     /// What ends a flushed block: an empty stored one, without its first bits.
     private static let end: [UInt8] = [0, 0, 0xFF, 0xFF]
     /// Of the window of 2^n bytes in which zlib looks for repetitions: a session description fits.
-    package static let windowBits = 13
+    static let windowBits = 13
     /// Of zlib's own table, 1 to 9.
     private static let memory = 7
     private static let level = 6
@@ -22,7 +22,7 @@ package enum MessageDeflate {
     private static let step = 16_384
 
     /// The compressed message; nil where that is no shorter.
-    package static func compress(_ message: ByteBuffer, windowBits: Int = Self.windowBits) -> ByteBuffer? {
+    static func compress(_ message: ByteBuffer, windowBits: Int = Self.windowBits) -> ByteBuffer? {
         var stream = z_stream()
         guard zlib_deflate_raw(&stream, Int32(level), Int32(windowBits), Int32(memory)) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
@@ -49,7 +49,7 @@ package enum MessageDeflate {
     /// The message that was compressed.
     ///
     /// - Parameter most: the most bytes that it may have.
-    package static func inflate(_ compressed: ByteBuffer, most: Int) throws(Fault) -> ByteBuffer {
+    static func inflate(_ compressed: ByteBuffer, most: Int) throws(Fault) -> ByteBuffer {
         var stream = z_stream()
         guard zlib_inflate_raw(&stream, MAX_WBITS) == Z_OK else { throw .malformed }
         defer { inflateEnd(&stream) }

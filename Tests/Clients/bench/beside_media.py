@@ -110,8 +110,8 @@ async def measure(server, link, seconds=0):
 
 async def rows(server):
     join, took, (carried, told) = await measure(server, WIDE, SECONDS)
-    for way, words in (("up", "up"), ("down", "down")):
-        print(f"A join among {PEOPLE}, messages {words}: {Messages.of(join[way])}", flush=True)
+    for way in ("up", "down"):
+        print(f"A join among {PEOPLE}, messages {way}: {Messages.of(join[way])}", flush=True)
     for index, way in enumerate(("down", "up")):
         media = carried["media"][index] + TAG * carried["packets"][index]
         print(f"{SECONDS} s of a call of {PEOPLE + 1}, {way}: media {media / 1000:.0f} kB, RTCP and data channels {(carried['all'][index] - media) / 1000:.1f} kB, "
