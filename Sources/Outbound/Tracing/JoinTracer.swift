@@ -54,7 +54,7 @@ package final class JoinTracer: Sendable {
         var position = 0
         var joins: [JoinTrace] = []
         var isFailing = false
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: .random(in: .min ... .max))
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.period)
             readJoins(after: &position, into: &joins)

@@ -4,6 +4,8 @@ import Glibc
 enum SystemFile {
     /// Reads exactly `count` bytes from `offset` on; nil where there are fewer.
     static func read(_ descriptor: Int32, _ count: Int, at offset: Int) -> [UInt8]? {
+        // An array without elements is one for the whole process, and this initializer writes its count.
+        guard count > 0 else { return [] }
         var done = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while done < count, let base = buffer.baseAddress {

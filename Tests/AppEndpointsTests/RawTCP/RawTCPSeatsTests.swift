@@ -27,7 +27,7 @@ import Testing
     private let others = DTLSFingerprints(of: "a=fingerprint:sha-256 CC:DD\r\n")
 
     private func add(holder: UInt64 = 1) -> Int {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: .random(in: .min ... .max))
         return table.seats.add(seat, as: RawTCPSeats.newID(using: &random), holder: holder, using: &random)
     }
 
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `an id that another client has is given to nobody else`() {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(seed: .random(in: .min ... .max))
         let peer = add()
         let another = table.seats.add(seat, as: peer, holder: 2, using: &random)
         let wanted = table.seats.add(seat, as: 77, holder: 2, using: &random)
