@@ -36,7 +36,9 @@ async def goes_on(*peers, seconds=6):
         heard = all(tone_level(p.sound[-24000:], other.frequency) > 0.02 for p in peers for other in peers if other is not p)
         if moves and heard:
             return
-        assert time.monotonic() < deadline, f"pictures go on: {moves}, sound: {heard}"
+        came = [len(p.picture_times) - before for p, before in zip(peers, seen)]
+        lines = [[m for m in p.messages if m["type"] == "line"][-2:] for p in peers]
+        assert time.monotonic() < deadline, f"pictures that came: {came}, sound: {heard}, by lines {lines}"
         await asyncio.sleep(0.1)
 
 
