@@ -2,8 +2,8 @@
 
 const RESTART_AFTER = 3000;
 const ANSWER_WITHIN = 6000;
-// The server reports the link once a second.
-const SILENCE_LIMIT = 4000;
+// The server reports the link once in two seconds at least.
+const SILENCE_LIMIT = 5000;
 // Bits per second of the camera while a screen is shared: its tile is small, and the screen needs the rest of the link.
 const CAMERA_BESIDE_SCREEN = 300_000;
 

@@ -127,7 +127,7 @@ extension PeerConnection {
     }
 
     func sendReports(at now: Instant) {
-        guard reports.take(at: now) else { return }
+        guard reports.take(at: now, bandwidth: estimate) else { return }
         let blocks = receiver.makeReportBlocks(at: now)
         let senders = sender.senderReports(blocks: blocks, at: now)
         var packets: [RTCPPacket] = senders.map { .senderReport($0) }

@@ -3,6 +3,8 @@ import Basics
 /// When reports about what we send and receive are due (RFC 3550 §6.2).
 struct ReportSchedule: Sendable {
     static let interval: Duration = .seconds(1)
+    /// On a thin link, where a report takes the place of speech.
+    static let longestInterval: Duration = .seconds(3)
     /// At the start: a receiver can align audio and video once it has reports about both, libwebrtc once it has two of
     /// each (RtpToNtpEstimator draws a line through them).
     static let earlyInterval: Duration = .milliseconds(250)
@@ -18,6 +20,12 @@ struct ReportSchedule: Sendable {
     /// Reports that still follow at the shorter interval.
     private var early = 0
 
+    /// The reduced minimum interval of RFC 3550 §6.2, 360 s for each kbit/s, within the bounds above.
+    static func interval(at bandwidth: BitRate) -> Duration {
+        let least = Duration.seconds(360_000 / Double(max(bandwidth.bitsPerSecond, 1)))
+        return min(max(least, interval), longestInterval)
+    }
+
     /// Starts the schedule: the connection is established.
     mutating func start(at now: Instant) { deadline = now + Self.firstReport }
 
@@ -32,9 +40,11 @@ struct ReportSchedule: Sendable {
     }
 
     /// Whether a report is due; if so, the next one is scheduled.
-    mutating func take(at now: Instant) -> Bool {
+    ///
+    /// - Parameter bandwidth: what the link carries.
+    mutating func take(at now: Instant, bandwidth: BitRate) -> Bool {
         guard let deadline, now >= deadline else { return false }
-        self.deadline = now + (early > 0 ? Self.earlyInterval : Self.interval)
+        self.deadline = now + (early > 0 ? Self.earlyInterval : Self.interval(at: bandwidth))
         early = max(0, early - 1)
         return true
     }

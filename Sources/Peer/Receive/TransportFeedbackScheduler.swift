@@ -3,12 +3,12 @@ import Basics
 /// Collects the arrivals of transport-wide numbers and determines when a report about them is due
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 struct TransportFeedbackScheduler: Sendable {
-    /// The interval between reports (libwebrtc adapts 50–250 ms). A report has some 80 bytes, so a thin link, on which
-    /// few packets arrive, gets fewer reports.
+    /// The interval between reports (libwebrtc adapts 50–250 ms). A report has some 80 bytes, so a link on which few
+    /// packets arrive, as of speech alone, gets fewer reports.
     static let interval: Duration = .milliseconds(100)
     static let slowInterval: Duration = .milliseconds(200)
-    /// This many packets within the shorter interval mean that the link is not thin.
-    static let busyPackets = 6
+    /// This many packets are reported as soon as the shorter interval is over: more than speech has in the longer one.
+    static let busyPackets = 11
 
     /// When the next report is due; nil while there is nothing to report.
     private(set) var deadline: Instant?

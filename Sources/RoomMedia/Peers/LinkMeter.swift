@@ -11,6 +11,8 @@ struct LinkMeter {
     private(set) var measured = LinkState(
         estimate: .zero, sent: .zero, received: .zero, lossDown: 0, lossUp: 0, roundTrip: .zero, rung: 0, reason: .none)
     private var reported: LinkState?
+    /// The last state was not reported, since it differed little.
+    private var isHeldBack = false
     /// The highest counts so far, for the room's quality.
     private var counted = MediaQuality.Link()
 
@@ -39,10 +41,15 @@ struct LinkMeter {
         return link.since(counted)
     }
 
-    /// Returns the state of the link; nil when it is the one that was reported last.
+    /// Returns the state of the link; nil when it is the one that was reported last, and every second time when it differs
+    /// from that by what nobody would notice: on a thin line a report takes the place of speech.
     mutating func report(_ link: LinkState) -> LinkState? {
         guard link != reported else { return nil }
-        reported = link
+        if let reported, !isHeldBack, link.resembles(reported) {
+            isHeldBack = true
+            return nil
+        }
+        (reported, isHeldBack) = (link, false)
         return link
     }
 }

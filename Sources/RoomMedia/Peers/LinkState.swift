@@ -1,6 +1,6 @@
 package import Basics
 
-/// The state of a participant's link, reported once a second while it changes and at every change of the rung.
+/// The state of a participant's link, reported once a second while it changes, every second one while it changes little, and at every change of the rung.
 package struct LinkState: Hashable, Sendable {
     /// The estimated capacity towards the participant.
     package var estimate: BitRate
@@ -21,4 +21,16 @@ package struct LinkState: Hashable, Sendable {
     package var seen = SeenVideo.nothing
     /// What the participant is asked to send at most, by the size of its tiles.
     package var asked = BitRate.zero
+
+    /// Whether all that is said in words is as in `other`, and what is measured nearly so.
+    func resembles(_ other: LinkState) -> Bool {
+        func isNear(_ some: BitRate, _ others: BitRate) -> Bool {
+            abs(some.bitsPerSecond - others.bitsPerSecond) <= max(others.bitsPerSecond / 5, 10_000)
+        }
+        return (rung, reason.code, mode) == (other.rung, other.reason.code, other.mode)
+            && (heard, seen, asked) == (other.heard, other.seen, other.asked)
+            && isNear(estimate, other.estimate) && isNear(sent, other.sent) && isNear(received, other.received)
+            && abs(lossDown - other.lossDown) < 0.02 && abs(lossUp - other.lossUp) < 0.02
+            && abs((roundTrip - other.roundTrip).inSeconds) < 0.05
+    }
 }

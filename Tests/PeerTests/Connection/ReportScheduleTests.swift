@@ -5,12 +5,14 @@ import Testing
 
 @Suite("When reports are due") struct ReportScheduleTests {
     /// The times of the reports, in milliseconds, if the schedule is polled every ten.
-    private func times(_ schedule: inout ReportSchedule, streams: [(Int, Int)], until end: Int) -> [Int] {
+    private func times(
+        _ schedule: inout ReportSchedule, streams: [(Int, Int)], until end: Int, bandwidth: BitRate = .megabits(1)
+    ) -> [Int] {
         var times: [Int] = []
         for milliseconds in stride(from: 0, through: end, by: 10) {
             let now = Instant.zero + .milliseconds(milliseconds)
             for (time, count) in streams where time == milliseconds { _ = schedule.note(streams: count, at: now) }
-            if schedule.take(at: now) { times.append(milliseconds) }
+            if schedule.take(at: now, bandwidth: bandwidth) { times.append(milliseconds) }
         }
         return times
     }
@@ -18,9 +20,13 @@ import Testing
     @Test("None before the connection is established, then one every second")
     func interval() {
         var schedule = ReportSchedule()
-        #expect(schedule.deadline == nil && !schedule.take(at: .zero))
+        #expect(schedule.deadline == nil && !schedule.take(at: .zero, bandwidth: .zero))
         schedule.start(at: .zero)
         #expect(times(&schedule, streams: [], until: 2500) == [500, 1500, 2500])
+        var thin = ReportSchedule()
+        thin.start(at: .zero)
+        #expect(times(&thin, streams: [], until: 5000, bandwidth: .kilobits(180)) == [500, 2500, 4500])
+        #expect(ReportSchedule.interval(at: .kilobits(30)) == .seconds(3))
     }
 
     @Test("A new stream is reported at once, and three times more in the shorter interval")

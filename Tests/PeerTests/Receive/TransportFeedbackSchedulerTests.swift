@@ -16,17 +16,17 @@ import Testing
 
     @Test(
         "Nothing is due before the first packet, and a busy link is reported sooner",
-        arguments: [(0, nil), (5, 200), (6, 100), (50, 100)] as [(Int, Int64?)])
+        arguments: [(0, nil), (5, 200), (10, 200), (11, 100), (50, 100)] as [(Int, Int64?)])
     func deadline(packets: Int, milliseconds: Int64?) {
         #expect(received(packets).deadline == milliseconds.map { Self.start + .milliseconds($0) })
     }
 
     @Test("A report covers the arrivals since the one before, once")
     func report() throws {
-        var scheduler = received(6)
+        var scheduler = received(11)
         #expect(scheduler.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: Self.start + .milliseconds(99)).isEmpty)
         let feedback = scheduler.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: Self.start + .milliseconds(100))
-        #expect(feedback.map(\.arrivals.count) == [6])
+        #expect(feedback.map(\.arrivals.count) == [11])
         #expect(feedback.first?.mediaSSRC == 2)
         #expect(scheduler.deadline == nil)
         #expect(scheduler.makeFeedback(senderSSRC: 1, mediaSSRC: 2, at: Self.start + .seconds(1)).isEmpty)
@@ -34,9 +34,9 @@ import Testing
 
     @Test("A link that becomes busy late is reported at once, not in the past")
     func late() {
-        var scheduler = received(5)
+        var scheduler = received(10)
         let now = Self.start + .milliseconds(150)
-        scheduler.received(5, at: now)
+        scheduler.received(10, at: now)
         #expect(scheduler.deadline == now)
     }
 }

@@ -76,6 +76,24 @@ struct MediaQualityTests {
         #expect(meter.count(statistics) == .init())
     }
 
+    @Test("a link that changes little is reported every second time, any other change at once")
+    func reports() {
+        var meter = LinkMeter()
+        func told(_ change: (inout LinkState) -> Void) -> Bool {
+            var link = meter.measured
+            (link.estimate, link.sent) = (.kilobits(500), .kilobits(300))
+            change(&link)
+            return meter.report(link) != nil
+        }
+        #expect(told { _ in } && !told { _ in })
+        #expect(
+            (0..<6).map { count in told { $0.sent = .kilobits(310 + count) } } == [
+                false, true, false, true, false, true,
+            ])
+        #expect(told { $0.rung = 180 } && told { $0.rung = 360 } && told { $0.lossDown = 0.1 })
+        #expect(told { $0.heard = .sound } && told { $0.estimate = .kilobits(90) })
+    }
+
     @Test("a talker's audio counts once a second, and what was lost of it as concealed")
     func audio() throws {
         let quality = MediaQuality()
