@@ -50,6 +50,8 @@ struct ProbeController: Sendable {
     /// How long after a drop the old rate is tried again, and how often.
     static let dropInterval: Duration = .seconds(3)
     static let dropAttempts = 10
+    /// … in steps from the estimate on: on a link that stays thin a burst of the old rate would fill the queue each time.
+    static let largestStepAfterDrop = 8.0
     /// A cluster without an answer for this long lost packets and measured nothing …
     static let answerTimeout: Duration = .seconds(1)
     /// … and is sent again this often before it counts as failed.
@@ -184,7 +186,8 @@ struct ProbeController: Sendable {
                 drop = nil
             } else {
                 drop = (current.rate, now + Self.dropInterval, current.left - 1)
-                request(Self.afterDrop * current.rate, from: estimate, at: now)
+                let rate = min(Self.afterDrop * current.rate, Self.largestStepAfterDrop * estimate)
+                request(rate, from: estimate, at: now)
                 return
             }
         }
