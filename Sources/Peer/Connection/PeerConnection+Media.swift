@@ -13,13 +13,17 @@ extension PeerConnection {
         if milestones.firstFrameSent == nil { milestones.firstFrameSent = now }
         sender.enqueue(frame, at: now)
         pump(at: now)
-        if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
+        noteKeyframeRequest()
     }
 
     /// Switches to the frames of another encoder: the next frame sent is a keyframe.
     public func restartVideo(at now: Instant) {
         sender.restartVideo(at: now)
-        if state == .connected, sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
+        if state == .connected { noteKeyframeRequest() }
+    }
+
+    func noteKeyframeRequest() {
+        if let requester = sender.takeKeyframeRequest() { events.append(.keyframeRequested(by: requester)) }
     }
 
     /// Sends an Opus packet at once.

@@ -146,7 +146,7 @@ extension PeerConnection {
         for frame in receiver.takeScreenFrames() { events.append(.screen(frame)) }
         sendFeedback(at: now)
         sendReports(at: now)
-        if sender.takeKeyframeRequest() { events.append(.keyframeRequested) }
+        noteKeyframeRequest()
         announceEstimate(at: now)
     }
 

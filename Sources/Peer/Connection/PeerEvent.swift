@@ -21,8 +21,8 @@ public enum PeerEvent: Sendable {
     case screen(ReceivedVideoFrame)
     /// An Opus packet of the peer, in the order of arrival.
     case audio(ReceivedAudioPacket)
-    /// The peer, or our own sender, needs a keyframe of what we send; the rate of these requests is already limited.
-    case keyframeRequested
+    /// Somebody needs a keyframe of what we send; the rate of these requests is already limited.
+    case keyframeRequested(by: KeyframeRequester)
     /// The estimate of what the peer's link carries changed noticeably.
     case estimate(BitRate, lossFraction: Double, roundTrip: Duration)
     /// A data channel is open both ways; `byRemote` where the peer opened it.

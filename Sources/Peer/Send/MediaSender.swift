@@ -50,7 +50,9 @@ struct MediaSender: ~Copyable, Sendable {
     /// nothing tells the receiver of their loss. The others are asked for.
     static let lossOfFrames = 0.08
     static let rateOfStills = BitRate.kilobits(25)
-    static let trickle = BitRate.kilobits(12)
+    /// What a still takes at least beside the audio where much is lost, with the audio's headers below RTP, which are 6 of
+    /// it.
+    static let trickle = BitRate.kilobits(18)
     /// The packets of a probe that has no more bytes for each are padding: those of the media are several times larger.
     static let smallest = 100
 
@@ -117,7 +119,7 @@ struct MediaSender: ~Copyable, Sendable {
 
     mutating func setAudioRepetition(_ repetition: AudioRepetition) { audio.repetition = repetition }
     mutating func restartVideo(at now: Instant) { video.restart(at: now) }
-    mutating func takeKeyframeRequest() -> Bool { video.takeKeyframeRequest() }
+    mutating func takeKeyframeRequest() -> KeyframeRequester? { video.takeKeyframeRequest() }
 
     // MARK: Input
 
@@ -216,7 +218,8 @@ struct MediaSender: ~Copyable, Sendable {
     private mutating func nextQueued(into buffer: UnsafeMutableRawBufferPointer, at now: Instant) -> SentPacket? {
         video.nextRepair(into: buffer, roundTrip: estimator.roundTrip, transport: estimator.history, at: now)
             ?? video.nextMedia(
-                into: buffer, transport: estimator.history, loss: estimator.smoothedLoss, at: now)
+                into: buffer, transport: estimator.history, loss: estimator.smoothedLoss,
+                roundTrip: estimator.roundTrip, at: now)
     }
 
     /// Counts a packet that leaves, in the estimate and in the pacer; returns its length.

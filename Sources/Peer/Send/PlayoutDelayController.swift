@@ -12,8 +12,11 @@ import Basics
 struct PlayoutDelayController: Sendable {
     /// How long repairs are remembered: long bursts are rare.
     static let window: Duration = .seconds(30)
-    /// A picture that is later than this is seen to freeze.
+    /// A picture that is later than this is seen to freeze …
     static let late: Duration = .milliseconds(160)
+    /// … if it is later than this many round trips too: one that was lost a second time comes by then, now and then and
+    /// alone, and to wait for it would delay all others.
+    static let lateRoundTrips = 2
     /// The part of the lateness that is not waited for: it is invisible beside the picture's own time.
     static let tolerated: Duration = .milliseconds(100)
     static let longest: Duration = .milliseconds(200)
@@ -29,8 +32,8 @@ struct PlayoutDelayController: Sendable {
     private var isStill = false
 
     /// Records a repair that arrived and left `lateness` after the first transmission of its packet.
-    mutating func repaired(after lateness: Duration, at now: Instant) {
-        if lateness >= Self.late { repairs.note(lateness, at: now) }
+    mutating func repaired(after lateness: Duration, roundTrip: Duration, at now: Instant) {
+        if lateness >= max(Self.late, roundTrip * Self.lateRoundTrips) { repairs.note(lateness, at: now) }
     }
 
     /// Records the media time from one frame to the next.

@@ -48,7 +48,7 @@ struct VideoSender: Sendable {
     /// timestamp a millisecond later.
     private static let smallestStep: Int64 = 90
     private var requested: Instant?
-    private var wantsRequest = false
+    private var requester: KeyframeRequester?
     private var firSequences: [SSRC: UInt8] = [:]
     private(set) var width = 0
     private(set) var height = 0
@@ -123,13 +123,13 @@ struct VideoSender: Sendable {
     private mutating func request(at now: Instant) {
         if let requested, now - requested < Self.requestInterval { return }
         requested = now
-        wantsRequest = true
+        requester = requester ?? .sender
     }
 
-    /// Whether to request a keyframe from the encoder; once per need.
-    mutating func takeKeyframeRequest() -> Bool {
-        defer { wantsRequest = false }
-        return wantsRequest
+    /// Who needs a keyframe of the encoder; once per need.
+    mutating func takeKeyframeRequest() -> KeyframeRequester? {
+        defer { requester = nil }
+        return requester
     }
 
     // MARK: Requests of the peer
@@ -179,7 +179,7 @@ struct VideoSender: Sendable {
     private mutating func peerRequest(at now: Instant) {
         if let requested, now - requested < Self.peerRequestInterval { return }
         requested = now
-        wantsRequest = true
+        requester = .peer
     }
 
     // MARK: Packets
@@ -240,13 +240,14 @@ struct VideoSender: Sendable {
     ///   - transport: gives the transport-wide number, and knows which packets arrived.
     ///   - loss: the part of all packets that is lost.
     mutating func nextMedia(
-        into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, loss: Double, at now: Instant
+        into buffer: UnsafeMutableRawBufferPointer, transport: SentPacketHistory, loss: Double, roundTrip: Duration,
+        at now: Instant
     ) -> SentPacket? {
         guard let (entry, index, isLast) = queue.takeFragment() else { return nil }
         if index == 0 {
             numbers.advance(temporalLayer: entry.frame.temporalLayer)
             if let lateness = history.takeLateness(at: now, hasArrived: { transport.hasArrived($0) }) {
-                hold.repaired(after: lateness, at: now)
+                hold.repaired(after: lateness, roundTrip: roundTrip, at: now)
             }
             if let lastFrame { hold.spaced(.nanoseconds((entry.timestamp - lastFrame) * 100_000 / 9)) }
             lastFrame = entry.timestamp

@@ -285,7 +285,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
             // A copy says nothing of its level.
             if !packet.isCopy { seat.arrivals.heard(level: packet.level) }
             seat.intake.receive(packet)
-        case .keyframeRequested: seat.repairPicture(at: now)
+        case .keyframeRequested(let requester): seat.repairPicture(for: requester, at: now)
         case .estimate(let estimate, let loss, let roundTrip):
             if seat.take(estimate: estimate, loss: loss, roundTrip: roundTrip, at: now) {
                 reportLink(seat, at: now, elapsed: nil)

@@ -85,8 +85,8 @@ package final class PeerSession {
     }
 
     private var configuration: RenditionSelector.Configuration {
-        var configuration: RenditionSelector.Configuration =
-            thinCodec.isOffered && !engine.savesWork && ladder.thin != nil ? .thin : .init()
+        let isThin = thinCodec.isOffered && !engine.savesWork && ladder.thin != nil
+        var configuration: RenditionSelector.Configuration = !isThin ? .init() : hasScreen ? .thinScreen : .thin
         configuration.follow(
             loss: loss, extraAudio: profile.extraRate(engine.audioBitRate, takesCopies: peer.takesAudioCopies))
         return configuration
@@ -173,8 +173,10 @@ package final class PeerSession {
     func changesCodec(at now: Instant) -> Bool { isChoiceThin(at: now) != isThin }
 
     private var kind: RenditionKind? {
-        ladder.kind(of: selector.choice, hasScreen: engine.hasScreen(in: view.group), isThin: isThin)
+        ladder.kind(of: selector.choice, hasScreen: hasScreen, isThin: isThin)
     }
+
+    private var hasScreen: Bool { engine.hasScreen(in: view.group) }
 
     private var codec: VideoCodec? { isThin ? .av1 : format?.codec }
 
@@ -206,9 +208,9 @@ package final class PeerSession {
     }
 
     /// Repairs the picture that the peer gets. A peer that has none yet waits for a keyframe that is requested already.
-    func repairPicture(at now: Instant) {
+    func repairPicture(for requester: KeyframeRequester, at now: Instant) {
         guard let active = membership.active else { return }
-        if active.codec == .av1, thinCodec.repaired(loss: loss, at: now) {
+        if active.codec == .av1, thinCodec.repaired(for: requester, loss: loss, at: now) {
             selector.configuration = configuration
             return choose(at: now)
         }

@@ -122,17 +122,19 @@ package struct Ladder: Hashable, Sendable {
     }
 
     private static func thin(_ low: Rung, _ size: (width: Int, height: Int), _ top: Rung) -> Thin {
-        let least = RenditionSelector.Configuration.thin.lowestOfLowest * RenditionControl.headers
+        func least(_ configuration: RenditionSelector.Configuration) -> Double {
+            configuration.lowestOfLowest * RenditionControl.headers
+        }
         return Thin(
             rung: Rung(
                 width: size.width, height: size.height, framesPerSecond: min(low.framesPerSecond, thinFramesPerSecond),
-                bitRate: low.bitRate, leastShare: least),
+                bitRate: low.bitRate, leastShare: least(.thin)),
             stills: Rung(
                 width: size.width, height: size.height, framesPerSecond: 1, bitRate: .kilobits(60),
                 leastShare: leastShareOfStill),
             screen: Rung(
                 width: top.width, height: top.height, framesPerSecond: min(leastScreenFrames, top.framesPerSecond),
-                bitRate: low.bitRate, leastShare: least))
+                bitRate: low.bitRate, leastShare: least(.thinScreen)))
     }
 
     package init(_ configured: [RoomMediaConfiguration.Rung], _ format: ViewFormat) {

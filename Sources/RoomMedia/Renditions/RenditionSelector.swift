@@ -74,6 +74,15 @@ package struct RenditionSelector: Sendable {
             configuration.headroomOfLowest = 0.6
             return configuration
         }()
+
+        /// The same while a screen is shared: it is painted bit by bit (`AV1Encoder`), and what it has in some seconds
+        /// can be read, as stills of a smaller size never can.
+        package static let thinScreen = {
+            var configuration = Configuration()
+            configuration.lowestOfLowest = 0.25
+            configuration.headroomOfLowest = 0.35
+            return configuration
+        }()
     }
 
     package struct Change: Hashable, Sendable {

@@ -1,4 +1,5 @@
 package import Basics
+package import Peer
 
 /// Decides where one peer gets AV1 in place of the codec that it got first: on thin lines, where the same bits show more,
 /// and while the machine has the time, since it takes several times as much to encode.
@@ -51,9 +52,10 @@ package struct ThinCodec: Sendable {
         }
     }
 
-    /// Notes that the peer asked for a keyframe while it got AV1. Returns whether AV1 is over for this call.
-    package mutating func repaired(loss: Double, at now: Instant) -> Bool {
-        guard loss < Self.repairedLoss else { return false }
+    /// Notes that a keyframe was needed while the peer got AV1. Returns whether AV1 is over for this call.
+    package mutating func repaired(for requester: KeyframeRequester, loss: Double, at now: Instant) -> Bool {
+        // Our own sender asks where it has dropped frames, which says nothing of the decoder.
+        guard requester == .peer, loss < Self.repairedLoss else { return false }
         repairs.removeAll { now - $0 >= Self.repairPeriod }
         repairs.append(now)
         guard repairs.count >= Self.mostRepairs else { return false }

@@ -8,9 +8,13 @@ struct PlayoutDelayControllerTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: (100_000 + milliseconds) * 1_000_000) }
 
     /// Repairs: milliseconds of the call and by how much the packet was late.
-    private func hold(_ repairs: [(at: Int64, late: Int64)]) -> PlayoutDelayController {
+    private func hold(
+        _ repairs: [(at: Int64, late: Int64)], roundTrip: Duration = .milliseconds(60)
+    ) -> PlayoutDelayController {
         var hold = PlayoutDelayController()
-        for repair in repairs { hold.repaired(after: .milliseconds(repair.late), at: at(repair.at)) }
+        for repair in repairs {
+            hold.repaired(after: .milliseconds(repair.late), roundTrip: roundTrip, at: at(repair.at))
+        }
         return hold
     }
 
@@ -30,6 +34,13 @@ struct PlayoutDelayControllerTests {
         // They belong to one stall.
         #expect(held([(0, 240), (400, 230)], after: 500) == .zero)
         #expect(held([(0, 240), (5000, 170)], after: 5100) == .milliseconds(140))
+    }
+
+    @Test("What a second loss of a packet delays is not waited for")
+    func secondLoss() {
+        var far = hold((0..<9).map { (at: Int64($0) * 3000, late: 240) }, roundTrip: .milliseconds(130))
+        let delay = far.hold(at: at(27_000))
+        #expect(delay == .zero)
     }
 
     @Test("The latest repair counts, within a limit")

@@ -1,4 +1,5 @@
 import Basics
+import Peer
 import Testing
 
 @testable import RoomMedia
@@ -23,7 +24,7 @@ struct ThinCodecTests {
         #expect(ladder.rung(for: .rung(last), .av1) == thin.rung && ladder.rung(for: .stills, .av1).height == 360)
         let screen = ladder.rung(for: .screen(last), .av1)
         #expect((screen.width, screen.height, screen.framesPerSecond) == (1280, 720, 5))
-        #expect(screen.bitRate == ladder.rungs.last?.bitRate)
+        #expect(screen.bitRate == ladder.rungs.last?.bitRate && screen.leastBitRate < thin.rung.leastBitRate)
         #expect(ladder.kind(of: .rung(last), hasScreen: true, isThin: true) == .screen(last))
         #expect(ladder.kind(of: .rung(last), hasScreen: true) == .rung(last))
         #expect(ladder.kind(of: .rung(last), hasScreen: false, isThin: true) == .rung(last))
@@ -68,9 +69,12 @@ struct ThinCodecTests {
     @Test("who cannot decode it, and asks for keyframes on a line without loss, gets it no more in this call")
     func fails() {
         var codec = offered()
-        func fails(_ second: Int, loss: Double = 0) -> Bool { codec.repaired(loss: loss, at: at(Double(second))) }
+        func fails(_ second: Int, loss: Double = 0, for requester: KeyframeRequester = .peer) -> Bool {
+            codec.repaired(for: requester, loss: loss, at: at(Double(second)))
+        }
         #expect((0..<20).allSatisfy { !fails($0, loss: 0.1) }, "the line lost them")
         #expect(stride(from: 20, to: 60, by: 4).allSatisfy { !fails($0) }, "now and then")
+        #expect((70..<90).allSatisfy { !fails($0, for: .sender) }, "our own sender has dropped frames")
         #expect([100, 102, 104, 106].map { fails($0) } == [false, false, false, true])
         codec.offer(true)
         #expect(!codec.isOffered)
@@ -86,5 +90,6 @@ struct ThinCodecTests {
         let last = RenditionSelector.Choice.rung(ladder.rungs.count - 1)
         #expect(settled(95, .init()) == .stills && settled(95, .thin) == last)
         #expect(settled(80, .thin) == .stills && settled(300, .thin) == last)
+        #expect(settled(80, .thinScreen) == last && settled(50, .thinScreen) == .stills)
     }
 }
