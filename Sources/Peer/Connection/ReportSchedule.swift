@@ -20,7 +20,7 @@ struct ReportSchedule: Sendable {
     /// Reports that still follow at the shorter interval.
     private var early = 0
 
-    /// The reduced minimum interval of RFC 3550 §6.2, 360 s for each kbit/s, within the bounds above.
+    /// The reduced minimum interval of RFC 3550 §6.2, 360 s divided by the rate in kbit/s, within the bounds above.
     static func interval(at bandwidth: BitRate) -> Duration {
         let least = Duration.seconds(360_000 / Double(max(bandwidth.bitsPerSecond, 1)))
         return min(max(least, interval), longestInterval)

@@ -1,6 +1,7 @@
 package import Basics
 
-/// The state of a participant's link, reported once a second while it changes, every second one while it changes little, and at every change of the rung.
+/// The state of a participant's link, reported once a second while it changes, every second one while it changes little,
+/// and at every change of the rung.
 package struct LinkState: Hashable, Sendable {
     /// The estimated capacity towards the participant.
     package var estimate: BitRate
