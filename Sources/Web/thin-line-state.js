@@ -72,6 +72,7 @@ export class ThinLineState {
     if (line.lossUp !== null) this.#lossUp += 0.1 * (line.lossUp - this.#lossUp);
     if (line.lossDown !== null) this.#lossDown += 0.1 * (line.lossDown - this.#lossDown);
     const isQueued = (line.roundTrip ?? 0) >= QUEUED && this.#lossUp >= QUEUED_LOSS;
+    const isRoomy = !isQueued && (line.mayUp === null || line.mayUp >= ROOMY);
     const isThin = isQueued || (line.mayUp !== null && line.mayUp < (this.#lossUp >= CROWDED_LOSS ? CROWDED : THIN));
     this.#thinSince = isThin ? this.#thinSince ?? at : null;
     const isThinNow = this.#thinSince !== null && at - this.#thinSince >= THIN_FOR;
@@ -81,9 +82,9 @@ export class ThinLineState {
     return {
       rests,
       // Copies beside a camera would fill a thin way up, and lose more.
-      hasCopies: isLossy && (rests || (!isQueued && (line.mayUp === null || line.mayUp >= ROOMY))),
+      hasCopies: isLossy && (rests || isRoomy),
       wait: this.#waits.update(this.#lossDown >= WAIT, this.#lossDown < NO_WAIT, at) ? WAITED : null,
-      speech: this.#isThin.update(isThinNow, !isQueued && (line.mayUp === null || line.mayUp >= ROOMY), at) ? THIN_SPEECH : null,
+      speech: this.#isThin.update(isThinNow, isRoomy, at) ? THIN_SPEECH : null,
     };
   }
 

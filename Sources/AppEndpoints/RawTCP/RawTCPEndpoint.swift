@@ -166,18 +166,14 @@ package final class RawTCPEndpoint: AppEndpoint, ByteEndpoint {
         request.media.isCompactOffer = true
         request.chatsByAppChannel()
         // The app comes back by itself, with the id that it had.
-        var random = SeededRandom(seed: .random(in: .min ... .max))
-        let wanted = RawTCPSeats.newID(using: &random)
+        let wanted = RawTCPSeats.newID()
         let ids = [wanted, login.source].filter { RawTCPReply.clientIDs.contains($0) }
         request.client.device = JoinClient.Device(Set(ids.map { "tcp \($0)" }), isRefused: true, comesBack: true)
         let seat = try await joins.joinWhenLetIn(request, as: .rawTCP, token: login.token) { [weak self] event in
             if case .left(let reason) = event.event, let peer = key.end(reason) { self?.ended(peer, reason) }
         }
         let peer = state.withLock { state in
-            var random = SeededRandom(seed: .random(in: .min ... .max))
-            return state.seats.add(
-                ResumeClaim(id: seat.id, secret: seat.resumeSecret), as: wanted, holder: client.id,
-                using: &random)
+            state.seats.add(ResumeClaim(id: seat.id, secret: seat.resumeSecret), as: wanted, holder: client.id)
         }
         let end = key.know(peer)
         client.take(seat)

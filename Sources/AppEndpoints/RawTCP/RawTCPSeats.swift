@@ -35,16 +35,12 @@ struct RawTCPSeats: Sendable {
     subscript(peer: Int) -> Held? { seats[peer] }
 
     /// An id for a seat that follows.
-    static func newID(using random: inout some RandomNumberGenerator) -> Int {
-        Int.random(in: RawTCPReply.clientIDs, using: &random)
-    }
+    static func newID() -> Int { Int.random(in: RawTCPReply.clientIDs) }
 
     /// Adds a seat under a new id: the wanted one, unless another client happens to have it.
-    mutating func add(
-        _ seat: ResumeClaim, as wanted: Int, holder: UInt64, using random: inout some RandomNumberGenerator
-    ) -> Int {
+    mutating func add(_ seat: ResumeClaim, as wanted: Int, holder: UInt64) -> Int {
         var peer = wanted
-        while seats[peer] != nil { peer = Self.newID(using: &random) }
+        while seats[peer] != nil { peer = Self.newID() }
         seats[peer] = Held(seat: seat, holder: holder, fingerprints: DTLSFingerprints(of: ""))
         return peer
     }

@@ -34,7 +34,8 @@ package final class BreakoutService: Sendable {
         let now = MonotonicClock.now()
         let due = try rooms.change(room) { slot throws(ConferenceError) in
             if slot.room.movingUntil != nil { throw .moving(room) }
-            // The system's generator has no size, and so no address for a generic `inout`, which the thread sanitizer reads.
+            // The system's generator has no size, and so no address for a generic `inout`, which the thread sanitizer
+            // reads.
             var random = SeededRandom(seed: .random(in: .min ... .max))
             for request in requests {
                 try slot.room.breakOut(request, by: id, limit: viewLimit, at: now, using: &random)

@@ -40,9 +40,9 @@ struct JoinTrace: Sendable {
     /// - Parameters:
     ///   - now: when a join ends whose media never connected.
     ///   - clockOffset: nanoseconds since 1970 at the zero of the milestones' clock.
-    func spans(at now: Instant, clockOffset: Int64, using random: inout some RandomNumberGenerator) -> [JSONValue] {
-        let trace = Self.id(16, &random)
-        let root = Self.id(8, &random)
+    func spans(at now: Instant, clockOffset: Int64) -> [JSONValue] {
+        let trace = Self.id(16)
+        let root = Self.id(8)
         func span(_ name: String, _ id: String, _ start: Instant, _ end: Instant) -> JSONValue {
             [
                 "traceId": .string(trace), "spanId": .string(id), "name": .string(name),
@@ -68,7 +68,7 @@ struct JoinTrace: Sendable {
                 [Self.attribute("tessera.room", room), Self.attribute("tessera.participant", participant)])
         return [join]
             + done.map { step in
-                span(step.name, Self.id(8, &random), step.start, step.end).with("parentSpanId", .string(root))
+                span(step.name, Self.id(8), step.start, step.end).with("parentSpanId", .string(root))
             }
     }
 
@@ -87,7 +87,7 @@ struct JoinTrace: Sendable {
     }
 
     /// Random bytes in hexadecimal digits.
-    private static func id(_ count: Int, _ random: inout some RandomNumberGenerator) -> String {
-        Hexadecimal.encode((0..<count).map { _ in UInt8.random(in: 1...255, using: &random) })
+    private static func id(_ count: Int) -> String {
+        Hexadecimal.encode((0..<count).map { _ in UInt8.random(in: 1...255) })
     }
 }

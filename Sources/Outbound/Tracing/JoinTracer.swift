@@ -54,7 +54,6 @@ package final class JoinTracer: Sendable {
         var position = 0
         var joins: [JoinTrace] = []
         var isFailing = false
-        var random = SeededRandom(seed: .random(in: .min ... .max))
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.period)
             readJoins(after: &position, into: &joins)
@@ -66,7 +65,7 @@ package final class JoinTracer: Sendable {
                 let now = MonotonicClock.now()
                 if statistics == nil || join.isComplete || now - join.joined > Self.limit {
                     if spans.count < Self.maxSpans {
-                        spans += join.spans(at: now, clockOffset: Self.clockOffset, using: &random)
+                        spans += join.spans(at: now, clockOffset: Self.clockOffset)
                     } else {
                         counts.withLock { $0.dropped += 1 }
                     }

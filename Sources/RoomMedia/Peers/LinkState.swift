@@ -1,6 +1,6 @@
 package import Basics
 
-/// The state of a participant's link, reported once a second while it changes, every second one while it changes little,
+/// The state of a participant's link, reported once a second while it changes, every two seconds while it changes little,
 /// and at every change of the rung.
 package struct LinkState: Hashable, Sendable {
     /// The estimated capacity towards the participant.

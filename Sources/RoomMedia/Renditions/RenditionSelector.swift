@@ -68,21 +68,15 @@ package struct RenditionSelector: Sendable {
         }
 
         /// For a peer whose lowest rung is made in AV1, which shows motion for fewer bits.
-        package static let thin = {
-            var configuration = Configuration()
-            configuration.lowestOfLowest = 0.5
-            configuration.headroomOfLowest = 0.6
-            return configuration
-        }()
+        package static let thin = Configuration(lowestOfLowest: 0.5, headroomOfLowest: 0.6)
 
         /// The same while a screen is shared: it is painted bit by bit (`AV1Encoder`), and what it has in some seconds
         /// can be read, as stills of a smaller size never can.
-        package static let thinScreen = {
-            var configuration = Configuration()
-            configuration.lowestOfLowest = 0.25
-            configuration.headroomOfLowest = 0.35
-            return configuration
-        }()
+        package static let thinScreen = Configuration(lowestOfLowest: 0.25, headroomOfLowest: 0.35)
+
+        private init(lowestOfLowest: Double, headroomOfLowest: Double) {
+            (self.lowestOfLowest, self.headroomOfLowest) = (lowestOfLowest, headroomOfLowest)
+        }
     }
 
     package struct Change: Hashable, Sendable {

@@ -27,8 +27,7 @@ import Testing
     private let others = DTLSFingerprints(of: "a=fingerprint:sha-256 CC:DD\r\n")
 
     private func add(holder: UInt64 = 1) -> Int {
-        var random = SeededRandom(seed: .random(in: .min ... .max))
-        return table.seats.add(seat, as: RawTCPSeats.newID(using: &random), holder: holder, using: &random)
+        table.seats.add(seat, as: RawTCPSeats.newID(), holder: holder)
     }
 
     @Test func `ids are above the server's and not to be counted up`() {
@@ -61,10 +60,9 @@ import Testing
     }
 
     @Test func `an id that another client has is given to nobody else`() {
-        var random = SeededRandom(seed: .random(in: .min ... .max))
         let peer = add()
-        let another = table.seats.add(seat, as: peer, holder: 2, using: &random)
-        let wanted = table.seats.add(seat, as: 77, holder: 2, using: &random)
+        let another = table.seats.add(seat, as: peer, holder: 2)
+        let wanted = table.seats.add(seat, as: 77, holder: 2)
         #expect(another != peer && wanted == 77 && table.end(77) == 2)
         #expect(table.claim(77, by: 3) == .new, "who was removed is for the conference to say")
     }

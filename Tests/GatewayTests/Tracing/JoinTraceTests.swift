@@ -23,9 +23,7 @@ import Threads
     }
 
     private func spans(_ trace: JoinTrace) -> [JSONValue] {
-        var random = SeededRandom(seed: .random(in: .min ... .max))
-        return trace.spans(
-            at: Instant(nanoseconds: 30 * Self.second), clockOffset: 1_767_000_000 * Self.second, using: &random)
+        trace.spans(at: Instant(nanoseconds: 30 * Self.second), clockOffset: 1_767_000_000 * Self.second)
     }
 
     private func at(_ milliseconds: Int64) -> Instant {
