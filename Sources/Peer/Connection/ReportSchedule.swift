@@ -3,8 +3,9 @@ import Basics
 /// When reports about what we send and receive are due (RFC 3550 §6.2).
 struct ReportSchedule: Sendable {
     static let interval: Duration = .seconds(1)
-    /// On a thin link, where a report takes the place of speech.
-    static let longestInterval: Duration = .seconds(3)
+    /// On a thin link, where a report takes the place of speech. Our page takes a report for true for 5 s, in which one may
+    /// get lost.
+    static let longestInterval: Duration = .seconds(2)
     /// At the start: a receiver can align audio and video once it has reports about both, libwebrtc once it has two of
     /// each (RtpToNtpEstimator draws a line through them).
     static let earlyInterval: Duration = .milliseconds(250)

@@ -26,7 +26,7 @@ import Testing
         var thin = ReportSchedule()
         thin.start(at: .zero)
         #expect(times(&thin, streams: [], until: 5000, bandwidth: .kilobits(180)) == [500, 2500, 4500])
-        #expect(ReportSchedule.interval(at: .kilobits(30)) == .seconds(3))
+        #expect(ReportSchedule.interval(at: .kilobits(30)) == .seconds(2))
     }
 
     @Test("A new stream is reported at once, and three times more in the shorter interval")
