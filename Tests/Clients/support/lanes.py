@@ -6,7 +6,7 @@ agree on who runs what; without it one process runs everything, in the order of 
 A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. What it took it measures:
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
-- `alone`: nothing else runs but what stands still (`STILL`). These come first.
+- `alone`: nothing else runs but what waits: tests of less than `STILL` cores each, with less than `BESIDE_ALONE` together. These come first.
 - Otherwise the longest that is left and fits: the cores of all that run stay below 0.7 of the machine's (`CLIENT_CORES`), since what keeps one
   core busy on average needs more than that now and then, and what was measured beside others had less than it needs. Of those that are not quiet
   (`QUIET`) no more run than the machine has cores, and they go before quiet ones: lanes beyond the number of cores are for tests that wait.
@@ -26,8 +26,8 @@ import pytest
 # What a test counts as that no run has measured: its seconds, and its cores by its kind.
 SECONDS_PER_TEST = 5
 CORES = {"alone": 1, "working": 0.6, "patient": 0.4}
-# The cores below which a test disturbs no other that works, and below which none that measures.
-QUIET, STILL = 0.25, 0.05
+# The cores below which a test disturbs no other that works, and below which none that measures; and those of all beside one that measures.
+QUIET, STILL, BESIDE_ALONE = 0.3, 0.2, 0.3
 
 
 def kind(item):
@@ -58,8 +58,8 @@ def is_alive(process):
     return True
 
 
-def processor_seconds():
-    """The processor time of this process and of all below it, with those of them that ended."""
+def processor_seconds(of=None):
+    """The processor time of a process (without `of`, this one) and of all below it, with those of them that ended."""
     ticks, children = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ def processor_seconds():
             process = int(stat.parent.name)
             ticks[process] = sum(int(field) for field in fields[11:15])
             children.setdefault(int(fields[1]), []).append(process)
-    family = [os.getpid()]
+    family = [of or os.getpid()]
     for process in family:
         family += children.get(process, [])
     return sum(ticks.get(process, 0) for process in family) / os.sysconf("SC_CLK_TCK")
@@ -88,10 +88,13 @@ def choose(expected, taken, finished, cores, workers):
     if not left:
         return ""
     running = {name: expected[name][1] for name in taken if name not in finished and name in expected}
+    beside = [share for name, share in running.items() if not is_alone(name)]
     if any(map(is_alone, running)):
-        fit = [name for name in left if expected[name][1] <= STILL and not is_alone(name)]
+        room = min(STILL, BESIDE_ALONE - sum(beside))
+        fit = [name for name in left if expected[name][1] <= room and not is_alone(name)]
     elif any(map(is_alone, left)):
-        fit = [name for name in left if is_alone(name)] if all(share <= STILL for share in running.values()) else []
+        stands_still = all(share <= STILL for share in beside) and sum(beside) <= BESIDE_ALONE
+        fit = [name for name in left if is_alone(name)] if stands_still else []
     elif running:
         places = workers - sum(share > QUIET for share in running.values())
         fit = [name for name in left if sum(running.values()) + expected[name][1] <= cores and (places > 0 or expected[name][1] <= QUIET)]

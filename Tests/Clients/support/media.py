@@ -17,17 +17,17 @@ def tone(frequency, samples, start=0, rate=48000, amplitude=0.2):
 
 
 def tone_level(samples, frequency, rate=48000):
-    """The amplitude of one tone in the samples (0.2 for a tone sent at 0.2)."""
+    """The amplitude of one tone in most tenths of a second (0.2 for a tone sent at 0.2): a gap that was concealed moves the phase, and over a longer
+    time the parts before and behind it would cancel."""
     samples = np.asarray(samples, dtype=np.float64)
-    window = np.hanning(len(samples))
-    wave = np.exp(-2j * np.pi * frequency * np.arange(len(samples)) / rate)
-    return 2 * abs(np.sum(samples * window * wave)) / np.sum(window)
+    if len(samples) == 0:
+        return 0.0
 
-
-def heard_level(samples, frequency, rate=48000):
-    """The same in most tenths of a second: a gap that was concealed moves the phase, and the halves before and behind it would cancel."""
-    size = rate // 10
-    return float(np.median([tone_level(samples[i:i + size], frequency, rate) for i in range(0, len(samples) - size + 1, size)]))
+    def level(part):
+        window = np.hanning(len(part))
+        wave = np.exp(-2j * np.pi * frequency * np.arange(len(part)) / rate)
+        return 2 * abs(np.sum(part * window * wave)) / np.sum(window)
+    return float(np.median([level(part) for part in np.array_split(samples, max(1, round(len(samples) * 10 / rate)))]))
 
 
 def colour_at(frame, tile, canvas):

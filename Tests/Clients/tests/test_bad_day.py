@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 
 from support.light import SMALL_PICTURES, LightCall, LightCaller
-from support.media import TONES, heard_level
+from support.media import TONES, tone_level
 from support.members import ask, kept, later, wall
 from support.recorded import plays, sound
 from support.sent import label, leaves
@@ -165,7 +165,7 @@ def is_whole(day, parts, call, others, folder):
         (path,) = (path for node in day.cluster.nodes.values() for path in node.recordings.glob(part["file"]))
         plays(path)
         end = sound(path)[-36_000:-12_000]
-        heard = [tone for tone in call.tones() + others.tones() if heard_level(end, tone) > 0.02]
+        heard = [tone for tone in call.tones() + others.tones() if tone_level(end, tone) > 0.02]
         assert heard == call.tones(), f"{part['file']} ends with {heard}"
         for file in path.parent.glob(f"{path.stem}*"):
             shutil.copy(file, folder)
