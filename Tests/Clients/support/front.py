@@ -97,7 +97,9 @@ class Front:
 
     def __exit__(self, error=None, *_):
         if error:
-            print(f"-- {self.kind} --\n{self.log()}")
+            # Who waits for whom: what is not read yet shows as a queue, of clients, the front and the server.
+            connections = subprocess.run(["ss", "--tcp", "--numeric", "--all"], capture_output=True, text=True).stdout
+            print(f"-- {self.kind} --\n{self.log()}\n-- connections --\n{connections}")
         self.process.kill()
         self.process.wait()
 
