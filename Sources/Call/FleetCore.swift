@@ -27,6 +27,7 @@ final class FleetCore: MediaLoopDelegate {
         var configuration = PeerConfiguration(role: .client)
         configuration.localAddresses = [address]
         configuration.videoCodecs = only ? [codec] : [codec] + VideoCodec.received.filter { $0 != codec }
+        configuration.trustsReports = true
         // One source for all participants cannot follow the bit rate that the server requests of each.
         configuration.feedback.remove(.remb)
         // It cannot follow an estimate either: pacing below the rate of the source would only delay frames.

@@ -56,6 +56,10 @@ public struct PeerConfiguration: Sendable {
     public var channelBudget = DataChannelBudget()
     /// The most that the peer may send us while nobody set a tighter limit.
     public var receiveLimit: BitRate = .megabits(2.5)
+    /// Whether the peer's sender reports say at which time a picture is to be shown, also where it arrives before that
+    /// time: those of a Tessera server do. Other senders' packets that arrive before their time show that its reports are
+    /// late.
+    public var trustsReports = false
     /// Unix time minus monotonic time, for sender reports.
     public var wallClockOffset: Duration = .zero
 

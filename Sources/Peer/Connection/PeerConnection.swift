@@ -68,7 +68,7 @@ public final class PeerConnection {
         sender = MediaSender(
             audioSSRC: audioSSRC, videoSSRC: videoSSRC, rtxSSRC: rtxSSRC, numbers: numbers,
             bandwidth: configuration.bandwidth, clock: clock)
-        receiver = MediaReceiver(configuration.videoReceive)
+        receiver = MediaReceiver(configuration.videoReceive, trustsReports: configuration.trustsReports)
         receiveLimit = ReceiveLimit(configuration.receiveLimit)
         allowance = PeerAllowance(configuration.budget, at: now)
         sources = SourceTable(configuration.budget, at: now)

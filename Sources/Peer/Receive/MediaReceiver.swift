@@ -14,7 +14,7 @@ struct MediaReceiver: ~Copyable {
     private var screen: VideoReceiver
     private var feedback = TransportFeedbackScheduler()
     /// The clock of audio and video, which keeps both synchronised.
-    private var clock = SenderClock()
+    private var clock: SenderClock
     private var transportCC: UInt8?
     private var audioIndex = -1
     private var videoIndex = -1
@@ -22,7 +22,8 @@ struct MediaReceiver: ~Copyable {
     /// Packets that are not RTP.
     private var malformed = 0
 
-    init(_ configuration: VideoReceiveConfiguration) {
+    init(_ configuration: VideoReceiveConfiguration, trustsReports: Bool = false) {
+        clock = SenderClock(trustsReports: trustsReports)
         video = VideoReceiver(configuration)
         screen = VideoReceiver(configuration)
     }

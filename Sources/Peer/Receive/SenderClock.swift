@@ -84,8 +84,10 @@ struct SenderClock: Sendable {
     private var reports: [Instant] = []
     private var shared: (offset: Int64, at: Instant)?
     private var stepCandidate: Int64?
+    /// Whether a stream whose packets arrive before their time by the reports is early, and not reported late.
+    private let trustsReports: Bool
 
-    init() {}
+    init(trustsReports: Bool = false) { self.trustsReports = trustsReports }
 
     /// Whether capture times of this stream are on the common clock already.
     func isSynchronized(ssrc: SSRC) -> Bool { streams[ssrc]?.mapping.value != nil && offset.value != nil }
@@ -158,7 +160,8 @@ struct SenderClock: Sendable {
             base = smallest
         }
         let isSure = base == known && reports.count == Self.fewReports && reports[0] > now - Self.window
-        let least = base &- (isSure ? Self.lateReport : Self.lateFewReports).nanoseconds
+        let late = isSure ? Self.lateReport : Self.lateFewReports
+        let least = trustsReports ? .min : base &- late.nanoseconds
         var common = base
         for other in streams.values {
             if let value = Self.offset(of: other, near: known, at: now), value >= least { common = min(common, value) }

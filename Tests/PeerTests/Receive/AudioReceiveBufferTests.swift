@@ -310,6 +310,34 @@ private struct AudioLink {
         #expect(worst < .milliseconds(1))
     }
 
+    @Test func `Pictures that arrive before their time are as early as the trusted reports say`() {
+        func lead(trustsReports: Bool) -> Double {
+            var clock = SenderClock(trustsReports: trustsReports)
+            var lead = Duration.zero
+            for tick in 0..<500 {
+                let now = Int64(tick) * 20_000_000 + 1_000_000_000
+                let arrival = Instant(nanoseconds: now + 1_000_000)
+                if tick % 50 == 3 {
+                    for (ssrc, rate) in [(1, 48), (2, 90)] as [(SSRC, Int64)] {
+                        clock.received(
+                            SenderReport(
+                                ssrc: ssrc, ntpTime: Self.ntp(3_900_000_000_000_000_000 + now),
+                                rtpTimestamp: RTPTimestamp(wrapping: now / 1_000_000 * rate), packetCount: 0,
+                                octetCount: 0, reports: []), at: arrival)
+                    }
+                }
+                let audio = clock.captureTime(
+                    ssrc: 1, timestamp: now / 1_000_000 * 48, clockRate: 48_000, arrival: arrival)
+                let video = clock.captureTime(
+                    ssrc: 2, timestamp: (now / 1_000_000 + 40) * 90, clockRate: 90_000, arrival: arrival)
+                lead = video - audio
+            }
+            return lead.inMilliseconds
+        }
+        #expect(abs(lead(trustsReports: true) - 40) < 2)
+        #expect(abs(lead(trustsReports: false)) < 2, "the reports were late")
+    }
+
     @Test func `Before the first report the fastest packet defines the capture time`() {
         var clock = SenderClock()
         let a = clock.captureTime(ssrc: 1, timestamp: 0, clockRate: 48_000, arrival: .zero + .milliseconds(100))
