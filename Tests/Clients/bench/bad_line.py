@@ -128,7 +128,7 @@ class Outcome:
         names = [rendition for at, rendition, *_ in self.samples if at >= self.row.settled]
         return {name: names.count(name) / len(names) for name in sorted(set(names), reverse=True)} if names else {}
 
-    def first(self, condition, start=0.0):
+    def reached(self, condition, start=0.0):
         """The first time, from `start` on, at which a sample (time, rendition, …) met a condition; None where none did."""
         return next((at - start for at, *rest in self.samples if at >= start and condition(*rest)), None)
 
@@ -222,8 +222,8 @@ def line(server, row, seed):
     return far, far, ""
 
 
-async def measure(server, pages, row, seed=1):
-    """Runs a Chromium on a clean link that only sends, with a clock in its picture, and one behind the bad link."""
+async def measure(server, pages, row, seed=1, more=""):
+    """Runs a Chromium on a clean link that only sends, with a clock in its picture, and one behind the bad link; `more`: parameters of its page."""
     relay, far, query = line(server, row, seed)
     machine = Machine()
     browsers = []
@@ -233,7 +233,7 @@ async def measure(server, pages, row, seed=1):
             page_url(pages, server, room, "Clean", "green", 160, "H264") + "&fps=30&clock=1&speech=1&direction=sendonly" + ("&grain=1" if row.grain else ""))
         browsers.append(clean)
         await clean.wait_for("state.connected && state.id", timeout=30)
-        url = page_url(pages, server, room, "Bad", "blue", TONES[1], row.codec) + "&fps=30" + query
+        url = page_url(pages, server, room, "Bad", "blue", TONES[1], row.codec) + "&fps=30" + query + more
         bad = await Chromium(far, apart=True).start(from_outside(url) if far else url)
         browsers.append(bad)
         peer = await BrowserPeer(bad, "Bad", "blue", TONES[1]).joined(-1 if row.settled > 15 else 3)
@@ -282,13 +282,13 @@ def aims(key, outcome):
     long, short = outcome.per_minute(len(outcome.gaps(0.5))), outcome.per_minute(len(outcome.gaps(0.2)))
     freezes = f"{long:.1f} freezes over 500 ms a minute"
     if key == "clean":
-        top = outcome.first(lambda rendition, *_: rendition == "720")
+        top = outcome.reached(lambda rendition, *_: rendition == "720")
         return [(top is not None and top <= 4, f"top rung after {seconds(top)}"), (short == 0, f"{short:.1f} freezes over 200 ms a minute")]
     if key == "steps":
         drop, rise = (at for at, _ in outcome.row.changes)
         before = [rendition for at, rendition, *_ in outcome.samples if at < drop][-1]
-        left = outcome.first(lambda rendition, *_: rendition != before, drop)
-        back = outcome.first(lambda rendition, *_: rendition == before, rise)
+        left = outcome.reached(lambda rendition, *_: rendition != before, drop)
+        back = outcome.reached(lambda rendition, *_: rendition == before, rise)
         queue = min(outcome.queue_over(150, drop), rise - drop)
         return [
             (left is not None and left <= 2, f"left {before} after {seconds(left)}"), (queue <= 3, f"queue under 150 ms after {queue:.1f} s"),
@@ -353,20 +353,23 @@ HEAD = ["line (headless Chromium, H.264)", "rungs", "freezes/min >200 ms (>500)"
         "A/V offset p95 ms", "kbit/s", "machine taken", "aim", "measured"]
 
 
-def least_disturbed(pages, key):
+def least_disturbed(pages, key, forwarded=False):
     """One run, or the least disturbed of `TRIES` runs if the host gives time to other guests."""
     tries = []
     while len(tries) < TRIES and all(outcome.taken > DISTURBED for outcome in tries):
-        with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages, full=True) as server:
-            tries.append(asyncio.run(asyncio.wait_for(measure(server, pages, ROWS[key]), ROWS[key].seconds + 60)))
+        with tempfile.TemporaryDirectory() as directory, Server(directory, origin=pages, full=True, own_pictures=forwarded) as server:
+            run = measure(server, pages, ROWS[key], more="&draws=1" if forwarded else "")
+            tries.append(asyncio.run(asyncio.wait_for(run, ROWS[key].seconds + 60)))
     return min(tries, key=lambda outcome: outcome.taken)
 
 
 def main(keys):
+    """Rows by their names. After `--forwarded` the joining peer gets the clean one's frames as they come where its line carries them."""
+    forwarded, keys = "--forwarded" in keys, [key for key in keys if key != "--forwarded"]
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
     with serve_pages() as pages:
         for key in keys or ROWS:
-            print("| " + " | ".join(cells(key, least_disturbed(pages, key))) + " |", flush=True)
+            print("| " + " | ".join(cells(key, least_disturbed(pages, key, forwarded))) + " |", flush=True)
 
 
 if __name__ == "__main__":
