@@ -23,6 +23,7 @@ ENTRIES = ("start.js", "watch.js", "library.js")
 PAGES = ("index.html", "watch.html", "library.html")
 # In the pages themselves: this script, and first scripts of so few bytes.
 INLINE, SMALL = "reload.js", 2000
+BLOCK = "(?:aside|body|dialog|div|fieldset|form|h1|h2|header|label|legend|main|nav|ol|p|section|ul)"
 # What a `data:` address may have beside letters and digits.
 SAFE = " ='/:.,-"
 # For other sites: one file, whose name stays; the same one by a name with its digest, for pages that are made anew at each request, which find
@@ -141,6 +142,8 @@ def page(source, target, name):
     html = html.replace("</head>", f"{preloads}</head>")
     # Where nothing is shown, lines end nothing.
     html = re.sub(r"<head>.*?</head>|<svg class=\"icons\".*?</svg>", lambda part: part[0].replace(">\n<", "><"), html, flags=re.S)
+    # So it is beside blocks.
+    html = re.sub(rf"\n+(?=</?{BLOCK}\b)", "", re.sub(rf"(</?{BLOCK}\b[^>]*>)\n+", r"\1", html))
     missing = [each for each in re.findall(rf'"{ADDRESS}([^"]+)"', html) if not (target / each).exists()]
     if missing:
         sys.exit(f"error: {name} mentions files that do not exist: {', '.join(missing)}")

@@ -132,6 +132,11 @@ extension Conference {
                 "tessera_video_frames_refused_total", "Frames of senders that were not decoded, by reason.", .counter,
                 Double(intake.frames(refusal)), labels: ["reason": refusal.rawValue])
         }
+        samples += ForwardingFault.allCases.map { fault in
+            MetricSample(
+                "tessera_forwarding_ended_total", "Pictures that could not be forwarded any more, by reason.", .counter,
+                Double(intake.ends(fault)), labels: ["reason": fault.rawValue])
+        }
         for (reason, count) in statistics.peersFailed {
             samples.append(
                 MetricSample(
@@ -140,6 +145,10 @@ extension Conference {
                     labels: ["reason": reason.rawValue]))
         }
         for (name, help, count) in [
+            (
+                "tessera_video_frames_forwarded_total", "Frames that went on as they came.",
+                intake.forwardedFrames.load(ordering: .relaxed)
+            ),
             (
                 "tessera_video_frames_decoded_total", "Frames of senders that were decoded.",
                 intake.decodedFrames.load(ordering: .relaxed)

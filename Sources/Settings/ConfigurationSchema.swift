@@ -106,6 +106,7 @@ package enum ConfigurationSchema {
         ConfigurationKey("rooms.views", \.rooms.settings.views, .views),
         ConfigurationKey("rooms.presets", \.rooms.presets, .presets, secret: true),
         ConfigurationKey("rooms.withoutSelf", \.rooms.settings.withoutSelf, .bool),
+        ConfigurationKey("rooms.passthrough", \.rooms.settings.passthrough, .choice),
         ConfigurationKey(
             "rooms.transition", \.rooms.settings.transition, .duration(.zero...(.seconds(2)), "at most 2s")),
         ConfigurationKey(

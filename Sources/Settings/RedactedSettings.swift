@@ -8,12 +8,12 @@ package enum RedactedSettings {
     private static let shown: Set<String> = [
         "http.listen", "http.tls.certificate", "http.tls.key", "http.allowedOrigins", "http.frameAncestors",
         "http.hosts", "http.trustedProxies", "media.listen", "media.announce", "rooms.layout", "rooms.onPresent",
-        "rooms.admit", "rooms.create", "video.codecs", "audio.level", "recording.directory", "recording.start",
-        "recording.container", "recording.audio", "streams.schemes", "streams.hosts", "streams.authorities",
-        "inputs.schemes", "inputs.hosts", "inputs.directory", "auth.mode", "auth.issuer", "auth.audience",
-        "layouts.directory", "doors.webrtcDemoRoom", "doors.rawTCP", "doors.rawTCPRoom", "doors.directory",
-        "events.directory", "cluster.user", "cluster.tls.authority", "cluster.tls.certificate", "cluster.tls.key",
-        "cluster.node", "cluster.zone", "cluster.listen", "cluster.advertise", "cluster.drain.mode",
+        "rooms.admit", "rooms.create", "rooms.passthrough", "video.codecs", "audio.level", "recording.directory",
+        "recording.start", "recording.container", "recording.audio", "streams.schemes", "streams.hosts",
+        "streams.authorities", "inputs.schemes", "inputs.hosts", "inputs.directory", "auth.mode", "auth.issuer",
+        "auth.audience", "layouts.directory", "doors.webrtcDemoRoom", "doors.rawTCP", "doors.rawTCPRoom",
+        "doors.directory", "events.directory", "cluster.user", "cluster.tls.authority", "cluster.tls.certificate",
+        "cluster.tls.key", "cluster.node", "cluster.zone", "cluster.listen", "cluster.advertise", "cluster.drain.mode",
     ]
     /// Those whose texts are URLs: of these only scheme, host and port are shown.
     private static let urls: Set<String> = [

@@ -81,7 +81,7 @@ export class Call extends EventTarget {
     this.listeners = new AbortController();
     this.timers = new Map();
     /** @type {Record<string, any>} */
-    this.request = { ...request, deltas: true };
+    this.request = { ...request, deltas: true, drawsSigns: true };
     /// The sockets, by their numbers in the session.
     /** @type {Map<number, Signalling>} */
     this.sockets = new Map();

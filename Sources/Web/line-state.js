@@ -65,7 +65,7 @@ export class LineState {
       ...this.#judge(now, loss, froze, isSilent, circumstances), ...figures, loss, lossDown, lossUp, roundTrip,
       framesPerSecond: isSilent || this.#isFrozen(now) ? 0 : figures.framesPerSecond ?? null, down: rate('down'), up: rate('up'),
       estimate: this.#server?.estimate && now.at - this.#serverAt <= OLD ? Math.round(this.#server.estimate / 1000) : null, reason: this.#server?.reason || null,
-      mayUp: isSilent ? null : figures.mayUp ?? null, heard: this.#server?.heard ?? null, seen: this.#server?.seen ?? null,
+      mayUp: isSilent ? null : figures.mayUp ?? null, heard: this.#server?.heard ?? null, seen: this.#server?.seen ?? null, forwarded: this.#server?.forwarded,
     };
   }
 

@@ -49,3 +49,6 @@ export class People {
 
   find(id) { return this.list.find(person => person.id === id); }
 }
+
+/// Whether somebody's audio or video is on, off, or missing: it is on, and nothing of it arrives.
+export const arrival = (person, kind) => (!person[kind] || person[`${kind}Muted`] ? 'off' : person.missing?.includes(kind) ? 'missing' : 'on');

@@ -1,14 +1,16 @@
-// The picture of the call on this screen: names over tiles, a tile enlarged by a tap.
+// The picture of the call on this screen: names and signs over tiles, a tile enlarged by a tap.
 
 import { element } from '/assets/elements.js';
+import { arrival } from '/assets/people.js';
+import { microphone, raised } from '/assets/roster.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
 
-/// The scale and the corner of the displayed canvas in the stage.
-function placement(tiles, video) {
-  const scale = Math.min(video.clientWidth / tiles.width, video.clientHeight / tiles.height);
-  return { scale, left: (video.clientWidth - tiles.width * scale) / 2, top: (video.clientHeight - tiles.height * scale) / 2 };
+/// The scale and the corner of the displayed canvas where this part of it fills the stage.
+function placement({ x = 0, y = 0, width, height }, { clientWidth, clientHeight }) {
+  const scale = Math.min(clientWidth / width, clientHeight / height);
+  return { scale, left: (clientWidth - width * scale) / 2 - x * scale, top: (clientHeight - height * scale) / 2 - y * scale };
 }
 
 /// The picture of the enlarged tile; null: none.
@@ -27,33 +29,37 @@ export function zoom(tiles, video, x, y) {
   zoomed = hit ? pictureOf(hit) : null;
 }
 
+/// Places the picture. Returns the scale and the corner that its canvas then has; null: there are no tiles.
 function place(tiles, video) {
-  const tile = zoomed && tiles?.tiles.find(tile => pictureOf(tile) === zoomed);
-  if (!tile) zoomed = null;
+  const tile = zoomed && tiles?.tiles.find(tile => pictureOf(tile) === zoomed), whole = tiles && placement(tiles, video);
   video.classList.toggle('zoomed', Boolean(tile));
   if (!tile) {
+    zoomed = null;
     video.style.transform = '';
-    return;
+    return whole;
   }
-  const { scale, left, top } = placement(tiles, video);
-  const larger = Math.min(video.clientWidth / (tile.width * scale), video.clientHeight / (tile.height * scale));
-  const middleX = left + (tile.x + tile.width / 2) * scale, middleY = top + (tile.y + tile.height / 2) * scale;
-  video.style.transform = `translate(${video.clientWidth / 2 - middleX * larger}px, ${video.clientHeight / 2 - middleY * larger}px) scale(${larger})`;
+  const placed = placement(tile, video), larger = placed.scale / whole.scale;
+  video.style.transform = `translate(${placed.left - whole.left * larger}px, ${placed.top - whole.top * larger}px) scale(${larger})`;
+  return placed;
 }
 
-/// Shows names over the tiles whose picture has none, positioned on the displayed canvas.
+/// Shows names and signs over the tiles whose picture has no names, positioned on the displayed canvas.
 export function showNames(tiles, people, video) {
-  const overlay = $('overlay');
-  place(tiles, video);
-  if (!tiles || !video.videoWidth || zoomed) return overlay.replaceChildren();
-  const { scale, left, top } = placement(tiles, video);
-  overlay.replaceChildren(...tiles.tiles.filter(tile => tile.label === false).map(tile => {
-    const person = people.find(tile.participant), name = person?.name ?? '';
-    // Without a section of its own the camera's tile shows the screen.
-    const isScreen = tile.source === 'screen' || (person?.presenting && !tiles.tiles.some(other => other.participant === tile.participant && other.source === 'screen'));
-    const label = element('span', { dir: 'auto', textContent: isScreen ? t('picture.screen', { name }) : name });
-    label.style.left = `${left + tile.x * scale + 8}px`;
-    label.style.top = `${top + (tile.y + tile.height) * scale - 32}px`;
+  const placed = place(tiles, video);
+  const shown = placed && video.videoWidth ? tiles.tiles.filter(tile => tile.label === false) : [];
+  $('overlay').replaceChildren(...shown.map(tile => {
+    const person = people.find(tile.participant), name = person?.name ?? '', label = element('span', { dir: 'auto' });
+    label.style.left = `${placed.left + tile.x * placed.scale + 8}px`;
+    label.style.top = `${placed.top + (tile.y + tile.height) * placed.scale - 32}px`;
+    // The signs stand before the name, whose end may be cut off; a screen has none.
+    if (person && tile.signs === false && tile.source !== 'screen') {
+      const audio = arrival(person, 'audio');
+      if (audio !== 'on') label.append(microphone(audio));
+      if (person.hand) label.append(raised());
+    }
+    // Without a section of its own the camera's tile shows the screen. A second tile is the screen's.
+    const isScreen = tile.source === 'screen' || (person?.presenting && !tiles.tiles.some(other => other.participant === tile.participant && other !== tile));
+    label.append(isScreen ? t('picture.screen', { name }) : name);
     return label;
   }));
 }

@@ -3,14 +3,10 @@
 import { element, icon } from '/assets/elements.js';
 import { ALL, loaded } from '/assets/groups.js';
 import { hasMenu, personButton } from '/assets/hosts.js';
+import { arrival } from '/assets/people.js';
 import { t } from '/assets/words.js';
 
 const $ = id => document.getElementById(id);
-
-/// The number of viewers that are not in the list.
-function watching(people, ownId) {
-  return t(people.find(ownId) ? 'people.viewers' : 'people.viewersAndYou', { count: people.viewers });
-}
 
 /// The shown rows by participant, with what they were made of.
 const rows = new Map();
@@ -34,7 +30,8 @@ export function showPeople(call) {
     return made;
   });
   for (const id of rows.keys()) if (!people.list.some(person => person.id === id && isShown(person))) rows.delete(id);
-  if (people.viewers) shown.push(element('li', { className: 'viewers', textContent: watching(people, ownId) }));
+  // The number of viewers that are not in the list.
+  if (people.viewers) shown.push(element('li', { className: 'viewers' }, t(people.find(ownId) ? 'people.viewers' : 'people.viewersAndYou', { count: people.viewers })));
   replaceRows($('people-list'), shown);
   for (const { made, hadFocus } of rows.values()) if (hadFocus && !made.contains(document.activeElement)) made.getElementsByClassName(hadFocus)[0]?.focus();
   showReceivers(call);
@@ -46,6 +43,10 @@ function replaceRows(list, shown) {
   shown.forEach((row, index) => { if (list.children[index] !== row) list.insertBefore(row, list.children[index] ?? null); });
 }
 
+/// The signs of somebody's hand and microphone, in the list and over the picture. `state`: what `arrival` says.
+export const raised = () => icon('hand', t('hand.raised'));
+export const microphone = state => icon(state === 'on' ? 'mic' : 'mic-off', t(`microphone.${state}`), state !== 'on');
+
 /// `place`: of the raised hand; null: it is the only one, or down.
 function row(call, person, place) {
   const name = person.id === call.id ? t('people.you', { name: person.name }) : person.name;
@@ -54,13 +55,13 @@ function row(call, person, place) {
   if (person.role !== 'participant') made.append(element('span', { className: 'role', textContent: t(`role.${person.role}`) }));
   const group = groupOf(call, person);
   if (group) made.append(element('span', { className: 'role', dir: 'auto', textContent: group }));
-  if (person.hand) made.append(icon('hand', t('hand.raised')));
-  if (place) made.append(element('span', { className: 'hand-place', textContent: place, title: t('hand.place', { place }) }));
+  if (person.hand) made.append(raised());
+  if (place) made.append(element('span', { className: 'hand-place', title: t('hand.place', { place }) }, place));
   if (person.recorded === false) made.append(icon('record-off', t('unrecorded')));
   if (person.presenting) made.append(icon('screen', t('share.on')));
-  const audio = arrival(person, 'audio', person.audio && !person.audioMuted), video = arrival(person, 'video', person.video && !person.videoMuted);
+  const audio = arrival(person, 'audio'), video = arrival(person, 'video');
   made.append(
-    icon(audio === 'on' ? 'mic' : 'mic-off', t(`microphone.${audio}`), audio !== 'on'),
+    microphone(audio),
     icon(video === 'on' ? 'camera' : 'camera-off', t(`camera.${video === 'missing' ? 'unseen' : video}`), video !== 'on'));
   if (person.role !== 'viewer') made.append(pin(call, person));
   if (hasMenu(call, person)) made.append(personButton(call, person));
@@ -69,9 +70,6 @@ function row(call, person, place) {
 
 /// The name of the breakout group in which a person is, for moderators.
 const groupOf = (call, { group }) => call.isModerator && call.breakout?.groups?.find(({ id }) => id === group)?.name;
-
-/// on, off, or missing: it is on, and nothing of it arrives.
-const arrival = ({ missing }, kind, isOn) => (!isOn ? 'off' : missing?.includes(kind) ? 'missing' : 'on');
 
 function pin(call, { id, name }) {
   const isPinned = id === call.mine?.pin;

@@ -36,7 +36,7 @@ import Testing
 
     @Test("what is shown as it is has been looked at")
     func shown() {
-        #expect(Self.plain.count == 43)
+        #expect(Self.plain.count == 44)
         #expect(ConfigurationSchema.keys.filter(\.isSecret).allSatisfy { !Self.plain.contains($0.path) })
         for path in ["recording.onFinished", "webhooks", "rooms.presets", "tracing.otlp", "ice.turn.urls"] {
             #expect(!Self.plain.contains(path), "\(path)")

@@ -66,6 +66,27 @@ import Testing
         #expect(session.received(#"{"type":"leave","returns":true}"#).first == .leave(returns: true))
     }
 
+    @Test(arguments: [("", false), (#","drawsSigns":false"#, false), (#","drawsSigns":true"#, true)])
+    func `a client says with its join whether it draws names and signs itself`(member: String, draws: Bool) {
+        var session = SignallingSession(sdpLimit: 1000)
+        let actions = session.received(#"{"type":"join","room":"r","name":"Anna"\#(member)}"#)
+        guard case .join(let asked, _, _)? = actions.first else {
+            Issue.record("no join")
+            return
+        }
+        #expect(asked.drawsSigns == draws)
+    }
+
+    @Test func `a join whose drawsSigns is no boolean is told which member is wrong`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        let actions = session.received(#"{"type":"join","room":"r","name":"Anna","drawsSigns":"yes"}"#)
+        guard case .send(.error(let error, fatal: false))? = actions.first else {
+            Issue.record("no error")
+            return
+        }
+        #expect(error.code == .badMessage && error.message.contains("drawsSigns"), "\(error.message)")
+    }
+
     @Test func `events during a join are sent after joined`() {
         var session = SignallingSession(sdpLimit: 1000)
         _ = session.received(#"{"type":"join","room":"r","name":"Anna"}"#)

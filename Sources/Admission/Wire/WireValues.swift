@@ -110,7 +110,7 @@ extension TilesInfo.Tile {
                 "participant": .string(participant), "x": .integer(x), "y": .integer(y), "width": .integer(width),
                 "height": .integer(height),
                 "label": .bool(label),
-            ], where: ["source": isScreen ? "screen" : nil])
+            ], where: ["source": isScreen ? "screen" : nil, "signs": signs ? nil : false])
     }
 }
 

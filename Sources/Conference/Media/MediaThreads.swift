@@ -80,7 +80,8 @@ final class MediaThreads: Sendable {
         let services = MediaServices(
             pool: pool, meters: meters, overload: overload, audio: audio, video: videoClock, decode: decode,
             deliver: { [peers] key, frame, trace, loops in peers.deliver(key, frame, trace, to: loops) },
-            report: encodeFailed)
+            report: encodeFailed,
+            refresh: { [peers] room in peers.everywhere { $0.refresh(room, at: $1) } })
         return RoomEngine(
             id: id, scene: scene, rungs: configuration.video.renditions, audio: configuration.audio, services: services,
             tilesChanged: tilesChanged, speakersChanged: speakersChanged)

@@ -82,7 +82,7 @@ struct RoomRecord {
         let renditions = engine.allViews.flatMap(\.allRenditions).map { rendition in
             RenditionInfo(
                 view: rendition.key.view.name, codec: rendition.key.codec, kind: rendition.key.kind.name,
-                width: rendition.rung.width, height: rendition.rung.height,
+                width: rendition.size.width, height: rendition.size.height,
                 framesPerSecond: rendition.rung.framesPerSecond, bitRate: rendition.bitRate,
                 members: rendition.memberCount, isOutgoing: rendition.key.view.isOutgoing)
         }
@@ -136,7 +136,12 @@ struct RoomRecord {
                 isUsed: used.contains(view))
             scene.views[view]?.viewer =
                 view.viewer ?? (isOwn ? takers[view]?.first.map { $0.asParticipant ?? $0.id } : nil)
+            // Only members take such a view: no recording, stream or snapshot needs what their clients draw.
+            if view.viewer != nil || view.choice != nil, let all = takers[view], all.allSatisfy(\.drawsSigns) {
+                scene.views[view]?.takersDrawSigns = true
+            }
         }
+        scene.passthrough = room.settings.passthrough == .auto
         scene.speech = room.sceneSpeech
         scene.room = room.id
         scene.transition = room.settings.transition

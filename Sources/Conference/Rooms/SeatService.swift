@@ -106,12 +106,17 @@ final class SeatService: Sendable {
         slot.firstGuest = slot.isUnused ? (id, slot.isReserved) : nil
         slot.isReserved = false
         slot.isUnused = false
-        _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers, registry] source in
-            if source == .screen, let peer = registry.screenPeer(of: id) {
-                peers.run(peer) { $0.requestKeyframe(from: peer, of: .camera, at: $1) }
-            } else {
-                peers.run(id) { $0.requestKeyframe(from: id, of: source, at: $1) }
-            }
+        // A screen may come by a peer of its own, as its only video.
+        let sender: @Sendable (VideoSource) -> (peer: String, source: VideoSource) = { [registry] source in
+            guard source == .screen, let peer = registry.screenPeer(of: id) else { return (id, source) }
+            return (peer, .camera)
+        }
+        _ = slot.engine.add(id, hearsAs: request.asParticipant ?? id) { [peers = media.peers] source, rate in
+            let (peer, source) = sender(source)
+            peers.run(peer) { $0.setForwardLimit(rate, of: peer, source, at: $1) }
+        } requestKeyframe: { [peers = media.peers] source in
+            let (peer, source) = sender(source)
+            peers.run(peer) { $0.requestKeyframe(from: peer, of: source, at: $1) }
         }
         slot.audience.listeners[id] = RoomAudience.Listener(
             mailbox: EventMailbox(counters: rooms.eventCounters, deliver: events),

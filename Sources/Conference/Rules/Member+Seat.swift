@@ -13,6 +13,7 @@ extension RoomState.Seat {
         (ownLayout, ownPins) = (member.choice?.layout, member.choice?.pins ?? [])
         (identity, avatar) = (member.externalID, member.avatarName)
         (hostKey, mayHost) = (member.hostKey?.digest, member.mayHost)
+        drawsSigns = member.drawsSigns
         handOrder = member.hand ? member.handOrder : nil
     }
 }
@@ -25,7 +26,7 @@ extension Member {
         (pinOrder, volume) = (seat.pinOrder, seat.volume)
         unrecordedBy.formUnion(seat.unrecordedBy.compactMap { RecordingRefusal(rawValue: $0) })
         (externalID, avatarName) = (seat.identity, seat.avatar)
-        mayHost = seat.mayHost
+        (mayHost, drawsSigns) = (seat.mayHost, seat.drawsSigns)
         handOrder = seat.handOrder ?? 0
     }
 

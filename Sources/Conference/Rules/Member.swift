@@ -76,6 +76,8 @@ struct Member: Hashable, Sendable {
     let isNative: Bool
     /// See `JoinRequest.mayHost`.
     var mayHost = true
+    /// See `JoinRequest.drawsSigns`.
+    var drawsSigns = false
     /// The key by which it is a host, and is one again when it comes back; nil for everybody else.
     var hostKey: HostKey?
     /// What the browser of a guest is known by (`GuestLinks`).

@@ -114,6 +114,7 @@ struct Room: Sendable {
         member.unrecordedBy = request.unrecordedBy
         member.avatarName = request.avatar
         member.mayHost = request.mayHost
+        member.drawsSigns = request.drawsSigns
         member.policy = settings.policy
         // Who is in the audience is to speak when it is brought on stage.
         if request.kind == .participant, member.isShown, member.role != .moderator {

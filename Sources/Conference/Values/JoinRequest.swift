@@ -100,6 +100,9 @@ package struct JoinRequest: Hashable, Sendable {
     package var view: String?
     /// Whether a view that cannot be shown now (a limit, overload) refuses the join; otherwise it gets `main`.
     package var insistsOnView = false
+    /// Whether the client itself draws the names of tiles whose `label` is false, and the signs of who is muted or raises a
+    /// hand.
+    package var drawsSigns = false
     package var kind: Kind
     /// The name of the stored avatar in the token; nil: none.
     package var avatar: String?

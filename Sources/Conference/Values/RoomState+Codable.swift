@@ -120,7 +120,7 @@ extension RoomState {
 extension RoomState.Seat: Codable {
     private enum CodingKeys: String, CodingKey {
         case id, name, role, isProven = "proven", audio, video, hand, audioMuted, videoMuted, pinOrder, volume
-        case unrecordedBy, view, ownLayout, ownPins, identity, avatar, hostKey, mayHost, handOrder
+        case unrecordedBy, view, ownLayout, ownPins, identity, avatar, hostKey, mayHost, drawsSigns, handOrder
     }
 
     package init(from decoder: any Decoder) throws {
@@ -150,6 +150,7 @@ extension RoomState.Seat: Codable {
         avatar = members.value(.avatar)
         hostKey = members.value(.hostKey)
         mayHost = members.value(.mayHost) ?? mayHost
+        drawsSigns = members.value(.drawsSigns) ?? drawsSigns
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -178,6 +179,7 @@ extension RoomState.Seat: Codable {
         try put(\.avatar, .avatar)
         try put(\.hostKey, .hostKey)
         try put(\.mayHost, .mayHost)
+        try put(\.drawsSigns, .drawsSigns)
     }
 }
 

@@ -149,6 +149,8 @@ package struct RoomState: Hashable, Sendable, Codable {
         package var hostKey: String?
         /// See `JoinRequest.mayHost`.
         package var mayHost = true
+        /// See `JoinRequest.drawsSigns`.
+        package var drawsSigns = false
     }
 
     /// The most removals that are taken along; the oldest are forgotten.

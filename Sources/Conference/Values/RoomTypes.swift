@@ -32,6 +32,11 @@ package struct RoomSettings: Hashable, Sendable {
     package var transition = Duration.milliseconds(200)
     /// Whether in a call of two each gets a picture without itself (`CallOfTwo`).
     package var withoutSelf = true
+    package var passthrough = Passthrough.auto
+
+    /// Whether the coded frames of a sender whose tile fills a view, without anything drawn over it, go to the viewers as
+    /// they came; `off`: every picture is composed and encoded.
+    package enum Passthrough: String, Sendable, CaseIterable { case auto, off }
 
     package init() {}
 

@@ -402,11 +402,12 @@ enum OpenAPI {
         "Tile": Schema.object(
             [
                 "participant": Schema.string, "x": Schema.integer, "y": Schema.integer, "width": Schema.integer,
-                "height": Schema.integer, "label": Schema.boolean, "source": Schema.choice(["screen"]),
+                "height": Schema.integer, "label": Schema.boolean, "signs": Schema.boolean,
+                "source": Schema.choice(["screen"]),
             ], required: ["participant", "x", "y", "width", "height", "label"]),
         "Rendition": Schema.object([
             "view": Schema.string, "codec": Schema.string,
-            "kind": Schema.choice(["rung", "screen", "stills", "joining"]),
+            "kind": Schema.choice(["rung", "screen", "stills", "joining", "forwarded"]),
             "width": Schema.integer, "height": Schema.integer, "framesPerSecond": Schema.integer,
             "bitrate": Schema.integer, "peers": Schema.integer,
             "outgoing": [

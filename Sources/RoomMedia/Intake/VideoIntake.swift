@@ -53,6 +53,8 @@ package final class VideoIntake: Sendable {
     /// The size in pixels up to which the last picture of a hidden sender is kept, for its tile until the next
     /// keyframe.
     private static let retainedPixels = 1920 * 1088
+    /// The mix waits at most for so long for a picture that was forwarded until then.
+    private static let longestResumption = Duration.seconds(1)
 
     private struct State {
         /// Frames on their way to the decoder, and their bytes.
@@ -62,6 +64,8 @@ package final class VideoIntake: Sendable {
         /// Times of the pictures that were decoded since the last tick.
         var fresh: [(capture: Instant, arrival: Instant, isRepaired: Bool)] = []
         var lastArrival: Instant?
+        /// Since when the pictures are decoded again that were forwarded until then; nil: one was decoded.
+        var resumed: Instant?
         /// The tick that showed the last new picture.
         var lastShown: Instant?
         var width = 0
@@ -126,6 +130,12 @@ package final class VideoIntake: Sendable {
     private let shown = Atomic<Bool>(false)
     /// Takes the frames for tracks, as they come. Returns whether a keyframe is needed.
     private let trackTap = Guarded<(@Sendable (ReceivedVideoFrame) -> Bool)?>(nil)
+    /// What takes the frames to send them to others as they came, by its owner.
+    private let forwards = Guarded<[ObjectIdentifier: Forward]>([:])
+    /// The codec of the last frame; nil before the first.
+    private let lastCodec = Guarded<VideoCodec?>(nil)
+    /// When a frame was forwarded last, in nanoseconds.
+    private let lastForward = Atomic<Int64>(.min)
     private let awaitsKeyframe = Atomic<Bool>(true)
     /// Width and height, 32 bits each; 0: not known yet.
     private let canvas = Atomic<Int64>(0)
@@ -173,12 +183,16 @@ package final class VideoIntake: Sendable {
 
     /// Sets whether any view has a tile of the sender. Without one nothing is decoded, and the decoder's memory is
     /// released.
-    func setShown(_ isShown: Bool) {
+    func setShown(_ isShown: Bool, at now: Instant = MonotonicClock.now()) {
         let was = shown.exchange(isShown, ordering: .relaxed)
         if isShown, !was {
             awaitsKeyframe.store(true, ordering: .relaxed)
-            // The time without a tile is no freeze.
-            state.withLock { $0.lastShown = nil }
+            let wasForwarded = lastForward.load(ordering: .relaxed) > (now - Self.longestResumption).nanoseconds
+            state.withLock { state in
+                // The time without a tile is no freeze.
+                state.lastShown = nil
+                state.resumed = wasForwarded ? now : nil
+            }
             requestKeyframe()
         } else if !isShown, was {
             discardWaiting()
@@ -196,8 +210,46 @@ package final class VideoIntake: Sendable {
 
     /// Takes a coded frame from the peer, on the loop. Returns whether the decoder needs a keyframe first.
     package func receive(_ frame: ReceivedVideoFrame) -> Bool {
-        let needsKeyframe = trackTap.withLock { $0 }?(frame) ?? false
+        lastCodec.withLock { $0 = frame.frame.codec }
+        var needsKeyframe = trackTap.withLock { $0 }?(frame) ?? false
+        let forwards = Array(forwards.withLock { $0.values })
+        if !forwards.isEmpty {
+            let delay = audioDelay.current(at: frame.arrival)
+            lastForward.store(frame.arrival.nanoseconds, ordering: .relaxed)
+            for forward in forwards where forward.take(frame, delay) { needsKeyframe = true }
+            if !isShown, frame.frame.isKeyframe { check(frame, for: forwards) }
+        }
         return decode(frame) || needsKeyframe
+    }
+
+    // MARK: - Forwarding
+
+    /// What takes the frames to send them to others as they came.
+    struct Forward: Sendable {
+        /// Takes a frame on the sender's loop, with the delay of the sender's audio. Returns whether it needs a keyframe.
+        var take: @Sendable (ReceivedVideoFrame, Duration?) -> Bool
+        /// A keyframe could not be decoded.
+        var failed: @Sendable () -> Void
+    }
+
+    /// The codec that the sender sends; nil before its first frame.
+    var codec: VideoCodec? { lastCodec.withLock { $0 } }
+
+    func addForward(_ owner: ObjectIdentifier, _ forward: Forward) { forwards.withLock { $0[owner] = forward } }
+    func removeForward(_ owner: ObjectIdentifier) { forwards.withLock { $0[owner] = nil } }
+
+    /// Decodes a keyframe of a sender whose frames go to others without being decoded: what the library does not take,
+    /// others do not get for longer than that.
+    private func check(_ frame: ReceivedVideoFrame, for forwards: [Forward]) {
+        guard lane.waiting == 0 else { return }
+        lane.submit { [self] in
+            let isGood = decode(frame, at: MonotonicClock.now())
+            if !isShown {
+                decoding.value.close()
+                if !retainsPicture { state.withLock { $0.pictures.removeAll() } }
+            }
+            if !isGood { for forward in forwards { forward.failed() } }
+        }
     }
 
     /// Sets what takes the frames beside the decoder.
@@ -266,7 +318,9 @@ package final class VideoIntake: Sendable {
         discardWaiting()
     }
 
-    private func decode(_ frame: ReceivedVideoFrame, at now: Instant) {
+    /// Returns whether the frame was decoded, or shows no picture.
+    @discardableResult
+    private func decode(_ frame: ReceivedVideoFrame, at now: Instant) -> Bool {
         var refusal: DecodeRefusal?
         do {
             if decoding.value.decoder?.codec != frame.frame.codec {
@@ -277,13 +331,17 @@ package final class VideoIntake: Sendable {
                 refusal = admit(format, at: now)
                 return refusal == nil
             }
-            if let refusal { return refuse(refusal, at: now) }
-            guard let decoded else { return }
+            if let refusal {
+                refuse(refusal, at: now)
+                return false
+            }
+            guard let decoded else { return true }
             counters.decodedFrames.wrappingAdd(1, ordering: .relaxed)
             show(
                 decoding.value.fit.fitted(decoded, frame.rotation, to: canvasSize), rotation: frame.rotation,
                 size: (decoded.width, decoded.height), captureTime: frame.captureTime, arrival: frame.arrival,
                 isRepaired: frame.isRepaired)
+            return true
         } catch {
             // The fault costs this frame and those that refer to it; the last good picture stays.
             counters.count(.fault)
@@ -294,6 +352,7 @@ package final class VideoIntake: Sendable {
             } else {
                 requestKeyframe()
             }
+            return false
         }
     }
 
@@ -317,6 +376,7 @@ package final class VideoIntake: Sendable {
         let ready = MonotonicClock.now()
         state.withLock { state in
             state.lastArrival = arrival
+            if let resumed = state.resumed, arrival >= resumed { state.resumed = nil }
             state.firstPicture = state.firstPicture ?? ready
             (state.width, state.height) = rotation.isSideways ? (size.height, size.width) : size
             state.pictures.insert(
@@ -360,6 +420,11 @@ package final class VideoIntake: Sendable {
     /// Width by height as displayed; 16:9 before the first picture.
     var aspectRatio: Double {
         state.withLock { $0.height > 0 ? Double($0.width) / Double($0.height) : 16.0 / 9 }
+    }
+
+    /// Whether the pictures were forwarded until now, and none is decoded again yet: the last one that was may be old.
+    func isResuming(at now: Instant) -> Bool {
+        state.withLock { state in state.resumed.map { now - $0 < Self.longestResumption } ?? false }
     }
 
     package var size: (width: Int, height: Int) { state.withLock { ($0.width, $0.height) } }

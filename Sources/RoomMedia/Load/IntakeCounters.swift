@@ -22,6 +22,9 @@ package enum DecodeRefusal: String, Sendable, CaseIterable {
 package final class IntakeCounters: Sendable {
     private final class Count: Sendable { let value = Atomic<Int>(0) }
     private let refusals = DecodeRefusal.allCases.map { _ in Count() }
+    private let forwardEnds = ForwardingFault.allCases.map { _ in Count() }
+    /// Frames that went on as they came, once for each rendition that has them.
+    package let forwardedFrames = Atomic<Int>(0)
     package let decodedFrames = Atomic<Int>(0)
     /// Frames that a budget refused, and those that came during the pause after a refusal.
     package let skippedFrames = Atomic<Int>(0)
@@ -33,6 +36,15 @@ package final class IntakeCounters: Sendable {
     func count(_ refusal: DecodeRefusal, _ frames: Int = 1) {
         guard let index = DecodeRefusal.allCases.firstIndex(of: refusal) else { return }
         refusals[index].value.wrappingAdd(frames, ordering: .relaxed)
+    }
+
+    func count(_ fault: ForwardingFault) {
+        guard let index = ForwardingFault.allCases.firstIndex(of: fault) else { return }
+        forwardEnds[index].value.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    package func ends(_ fault: ForwardingFault) -> Int {
+        ForwardingFault.allCases.firstIndex(of: fault).map { forwardEnds[$0].value.load(ordering: .relaxed) } ?? 0
     }
 
     package func frames(_ refusal: DecodeRefusal) -> Int {

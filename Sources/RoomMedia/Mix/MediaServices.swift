@@ -18,11 +18,13 @@ package struct MediaServices: Sendable {
     package let deliver: Deliver
     /// Takes an encoder's failure, for the log.
     package let report: @Sendable (String) -> Void
+    /// Has all peers of a room choose what they get again. Called on any thread.
+    package let refresh: @Sendable (_ room: String) -> Void
 
     package init(
         pool: WorkPool, meters: StageMeters, overload: OverloadState, audio: AudioClock, video: VideoClock,
         decode: DecodeServices, deliver: @escaping Deliver,
-        report: @escaping @Sendable (String) -> Void
+        report: @escaping @Sendable (String) -> Void, refresh: @escaping @Sendable (_ room: String) -> Void = { _ in }
     ) {
         self.pool = pool
         self.meters = meters
@@ -32,5 +34,6 @@ package struct MediaServices: Sendable {
         self.decode = decode
         self.deliver = deliver
         self.report = report
+        self.refresh = refresh
     }
 }

@@ -24,13 +24,32 @@ package final class MixView: Sendable {
         var pools: [Int: PicturePool] = [:]
         /// The generation of each participant's picture that was composed last.
         var composed: [String: UInt64] = [:]
+        /// The last tick at which somebody needed the mix.
+        var lastNeed = Instant.distantPast
+        /// Whether somebody has the mix already: then it goes on, whoever comes into it.
+        var isTaken = false
     }
+
+    /// What the view tells the room of.
+    struct Changes: Sendable {
+        var tiles: @Sendable () -> Void
+        /// The view begins or ceases to need decoded pictures.
+        var needs: @Sendable () -> Void
+        /// The picture that could be forwarded cannot be any more.
+        var offer: @Sendable () -> Void
+    }
+
+    /// The mix goes on for this time after the last member has begun to take a forwarded picture: who changes back at
+    /// once needs no keyframe of the sender, and the first second of what is forwarded is decoded too.
+    private static let overlap = Duration.seconds(1)
 
     private let canvas: Confined<Canvas>
     private let lane: SerialLane
     private let renditions = Guarded<[RenditionKey: Rendition]>([:])
     private let published: Guarded<TilesInfo>
     private let snapshots = Guarded<[@Sendable (Picture) -> Void]>([])
+    private let offer = Guarded(PassthroughOffer())
+    private let isPassing = Atomic<Bool>(false)
     private let overload: OverloadState
     private let delays: PictureDelays
     package let lateTicks = Atomic<Int>(0)
@@ -51,6 +70,24 @@ package final class MixView: Sendable {
     }
 
     var tiles: TilesInfo { published.withLock { $0 } }
+
+    // MARK: - Forwarding
+
+    /// The picture that members may get as it comes; nil: the view is a mix.
+    func offered(at now: Instant) -> String? { offer.withLock { $0.offered(at: now) } }
+
+    /// Frames of the picture could not go on as they came.
+    func refuse(_ picture: String, at now: Instant) { offer.withLock { $0.refuse(picture, at: now) } }
+
+    /// Whether all that members take is forwarded, so that nothing need be decoded for the view.
+    var passes: Bool { isPassing.load(ordering: .relaxed) }
+
+    /// Whether a member takes the picture of a participant as it comes, who still is one of these.
+    func forwards(anyOf senders: Set<String>) -> Bool {
+        allRenditions.contains { rendition in
+            if case .forwarded(let picture) = rendition.key.kind { senders.contains(picture) } else { false }
+        }
+    }
 
     // MARK: - Renditions
 
@@ -82,32 +119,37 @@ package final class MixView: Sendable {
     func snapshot(_ body: @escaping @Sendable (Picture) -> Void) { snapshots.withLock { $0.append(body) } }
 
     /// Composes the picture of a tick in the lane and hands a changed one to the encoders.
-    func tick(
-        _ tick: Instant, scene: Scene, intakes: [String: VideoIntake], tilesChanged: @escaping @Sendable () -> Void
-    ) {
+    func tick(_ tick: Instant, scene: Scene, intakes: [String: VideoIntake], changes: Changes) {
         guard !lane.isBusy else {
             lateTicks.wrappingAdd(1, ordering: .relaxed)
             overload.ticked(isLate: true)
             return
         }
         overload.ticked(isLate: false)
-        lane.submit { [self] in compose(tick, scene, intakes, tilesChanged) }
+        lane.submit { [self] in compose(tick, scene, intakes, changes) }
     }
 
     private func compose(
-        _ tick: Instant, _ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void
+        _ tick: Instant, _ scene: Scene, _ intakes: [String: VideoIntake], _ changes: Changes
     ) {
         guard scene.views[id] != nil else { return }
-        arrange(scene, intakes, tilesChanged)
+        arrange(scene, intakes, changes.tiles)
+        let sole = canvas.value.arrangement.sole(in: scene)
+        let isOffered = scene.passthrough && !id.isOutgoing && sole?.isPlain == true
+        if offer.withLock({ $0.follow(isOffered ? sole?.picture : nil, at: tick) }) { changes.offer() }
+        let renditions = allRenditions
+        follow(renditions, sole, at: tick, changes.needs)
+        let isWanted = renditions.contains { !$0.key.kind.isForwarded } || !snapshots.withLock(\.isEmpty)
+        if !isWanted || isResuming(scene, intakes, at: tick) { return }
+        canvas.value.isTaken = true
         let waiting = snapshots.withLock { snapshots in
             defer { snapshots.removeAll() }
             return snapshots
         }
-        let renditions = allRenditions
-        if renditions.isEmpty, waiting.isEmpty { return }
 
         let shown = scene.people.lazy.filter { [group = id.group] in $0.group == group }
         let people = Dictionary(shown.map { ($0.id, $0) }) { first, _ in first }
+        let isBare = canvas.value.arrangement.isBare
         var trace = PictureTrace(composed: MonotonicClock.now())
         let changed = canvas.value.compositor.compose(
             canvas.value.arrangement.arranged, words: canvas.value.clock.words(room: scene.room, at: time(nil)),
@@ -120,7 +162,8 @@ package final class MixView: Sendable {
                 trace.origins.append(origin)
             }
             var appearance = MixView.appearance(of: people[id], view, at: tick)
-            appearance.isSpeaking = scene.speech.speaking.contains(id)
+            appearance.isSpeaking = sole == nil && scene.speech.speaking.contains(id)
+            if isBare { (appearance.isMuted, appearance.handRaised) = (false, false) }
             appearance.isLeftOut = self.id.isOutgoing && people[id]?.isRecorded == false
             return appearance
         }
@@ -138,6 +181,33 @@ package final class MixView: Sendable {
             scaled[size] = source
             rendition.encode(source, at: tick, generation: canvas.value.generation, trace: trace)
         }
+    }
+
+    /// Notes whether somebody needs the mix, or all that members take is forwarded.
+    private func follow(
+        _ renditions: [Rendition], _ sole: Arrangement.Sole?, at tick: Instant, _ needsChanged: @Sendable () -> Void
+    ) {
+        let forwarded = renditions.filter(\.key.kind.isForwarded)
+        if forwarded.count < renditions.count || forwarded.isEmpty || !snapshots.withLock(\.isEmpty) {
+            canvas.value.lastNeed = tick
+        }
+        // A shared screen sends nothing while it stands still.
+        if sole?.isPresented == false {
+            for rendition in forwarded { rendition.endSilence(after: PassthroughOffer.silence, at: tick) }
+        }
+        let passes = tick - canvas.value.lastNeed >= Self.overlap
+        if passes { canvas.value.isTaken = false }
+        guard isPassing.exchange(passes, ordering: .relaxed) != passes else { return }
+        needsChanged()
+    }
+
+    /// Whether the mix would begin with an old picture of a sender that was not decoded until now. What was forwarded of
+    /// it goes on for as long.
+    private func isResuming(_ scene: Scene, _ intakes: [String: VideoIntake], at tick: Instant) -> Bool {
+        !canvas.value.isTaken
+            && canvas.value.arrangement.arranged.tiles.contains { tile in
+                scene.senders.contains(tile.member) && intakes[tile.member]?.isResuming(at: tick) == true
+            }
     }
 
     /// Arranges the tiles anew when the members, the speaker or the layout changed.

@@ -5,8 +5,15 @@ import Threads
 
 /// Who sends and hears.
 extension RoomEngine {
+    /// Adds a participant.
+    ///
+    /// - Parameters:
+    ///   - limit: asks for at most this bit rate of a picture, whatever its tiles need; nil: for what they need. Called
+    ///     on any thread, as `requestKeyframe`.
     package func add(
-        _ participant: String, hearsAs: String, requestKeyframe: @escaping @Sendable (VideoSource) -> Void
+        _ participant: String, hearsAs: String,
+        limit: @escaping @Sendable (VideoSource, BitRate?) -> Void = { _, _ in },
+        requestKeyframe: @escaping @Sendable (VideoSource) -> Void
     ) -> Intake {
         let delay = AudioDelay()
         let counters = services.decode.counters
@@ -22,7 +29,8 @@ extension RoomEngine {
             inbox: AudioInbox(counters: counters),
             statistics: AudioIntakeStatistics(counters: counters, quality: quality), audioDelay: delay,
             link: LinkGauges())
-        let person = Person(intake: intake, hearsAs: hearsAs)
+        let person = Person(
+            intake: intake, requests: SenderRequests(keyframe: requestKeyframe, limit: limit), hearsAs: hearsAs)
         state.withLock { state in
             let cover = state.scene.cover
             for intake in intake.pictures { intake.setCanvas(width: cover.width, height: cover.height) }

@@ -6,6 +6,7 @@ extension RoomEngine {
     /// The state of a participant from which its audio can be started at any time.
     struct Person: Sendable {
         let intake: Intake
+        let requests: SenderRequests
         var hearsAs: String
         var profile = AudioProfile.narrow
         var receiverLimits = OpusReceiverLimits()
@@ -34,6 +35,9 @@ extension RoomEngine {
         /// The scene as it leaves the room; nil while nobody is left out and no view without somebody is made.
         var outgoingScene: Scene?
         var isClosed = false
+        /// Views that are not made any more, whose members get frames as they come until another view's keyframe, and until
+        /// when; nil: no tick has come since.
+        var lingering: [(view: MixView, until: Instant?)] = []
 
         var isRunning: Bool { !users.isEmpty && !isClosed }
 
@@ -57,6 +61,16 @@ extension RoomEngine {
             return views.keys.filter { $0.isOutgoing && !taken.contains($0) }.compactMap {
                 views.removeValue(forKey: $0)
             }
+        }
+
+        /// What sends a picture: its intake, which of the sender's pictures it is, and how the sender is asked; nil: nobody
+        /// of the scene.
+        func sender(of picture: String) -> (intake: VideoIntake, source: VideoSource, requests: SenderRequests)? {
+            guard let shown = scene.people.first(where: { $0.id == picture }), let person = people[shown.sender] else {
+                return nil
+            }
+            let intake = shown.source == .screen ? person.intake.screen : person.intake.video
+            return (intake, shown.source, person.requests)
         }
 
         /// The intakes of the scene's pictures, by their ids.

@@ -16,11 +16,15 @@ package final class RoomEngine: Sendable {
     /// What the room's participants sent and got.
     package let quality: MediaQuality
     private let renditionCounters = RenditionCounterTable()
+    /// Of each forwarded picture, what the members of each of its renditions may get.
+    private let forwardLimits = Guarded<[String: [ObjectIdentifier: BitRate]]>([:])
     private let rungs: [RoomMediaConfiguration.Rung]
     private let audio: RoomMediaConfiguration.Audio
     /// Called when the tiles of a view changed.
     private let tilesChanged: @Sendable (ViewID, TilesInfo) -> Void
     private let speakersChanged: @Sendable (GroupID, Speakers) -> Void
+    /// The longest time that frames of a view go on that is not made any more.
+    private static let lingerTime = Duration.milliseconds(1500)
 
     package init(
         id: String, scene: Scene, rungs: [RoomMediaConfiguration.Rung], audio: RoomMediaConfiguration.Audio,
@@ -57,7 +61,8 @@ package final class RoomEngine: Sendable {
                 isStart = true
                 start(&state)
             } else if !state.isRunning, wasRunning {
-                ended = Array(state.views.values)
+                ended = Array(state.views.values) + state.lingering.map(\.view)
+                state.lingering = []
                 intakes = state.people.values.flatMap(\.intake.pictures)
                 state.views = [:]
                 state.taps.forgetSources()
@@ -203,11 +208,38 @@ package final class RoomEngine: Sendable {
                 state.taps.trackPictures(in: state.scene, state.people)
             )
         }
-        for view in ended { view.close() }
+        close(ended, in: scene)
         for intake in tracked { intake.beginTrack() }
         for (view, tiles) in moved { tilesChanged(view, tiles) }
         if !ended.isEmpty || camerasChanged { updateShown() }
         return reshaped
+    }
+
+    /// Closes views that are not made any more. What members get of them as it comes goes on until the keyframe of the
+    /// next view, which waits for the sender's own.
+    private func close(_ ended: [MixView], in scene: Scene) {
+        for view in ended {
+            let shown = Set(
+                scene.people.lazy.filter { $0.isShown && $0.sendsVideo && $0.group == view.id.group }.map(\.id))
+            guard !view.id.isOutgoing, view.forwards(anyOf: shown) else {
+                view.close()
+                continue
+            }
+            state.withLock { $0.lingering.append((view, nil)) }
+        }
+    }
+
+    private func closeLingering(at now: Instant) {
+        let ended = state.withLock { state -> [MixView] in
+            if state.lingering.isEmpty { return [] }
+            for index in state.lingering.indices {
+                state.lingering[index].until = state.lingering[index].until ?? now + Self.lingerTime
+            }
+            let ended = state.lingering.filter { $0.until.map { $0 <= now } ?? false }.map(\.view)
+            state.lingering.removeAll { $0.until.map { $0 <= now } ?? false }
+            return ended
+        }
+        for view in ended { view.close() }
     }
 
     /// The view that a participant gets.
@@ -246,19 +278,59 @@ package final class RoomEngine: Sendable {
     ) -> RenditionKey? {
         guard let view = state.withLock({ $0.views[view] }) else { return nil }
         let rung = view.ladder.rung(for: kind, format.codec)
+        var forwarding: (() -> Forwarding)?
+        if case .forwarded(let picture) = kind {
+            guard let found = makeForwarding(of: picture, in: view) else { return nil }
+            forwarding = found
+        }
         let key = RenditionKey(
             room: id, view: view.id, codec: format.codec,
             singleNAL: format.codec == .h264 && format.packetizationMode == 0,
             kind: kind)
-        view.rendition(key, make: { make(key, rung, of: view.ladder) }) { $0.add(member, budget: budget, loop: loop) }
+        view.rendition(key, make: { make(key, rung, of: view.ladder, forwarding?()) }) {
+            $0.add(member, budget: budget, loop: loop)
+        }
         return key
     }
 
-    private func make(_ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder) -> Rendition {
+    /// The picture of a view that its members may get as it comes, and its codec; nil: there is none.
+    func offered(of view: ViewID, at now: Instant) -> (picture: String, codec: VideoCodec)? {
+        guard let picture = state.withLock({ $0.views[view] })?.offered(at: now),
+            let codec = state.withLock({ $0.sender(of: picture) })?.intake.codec
+        else { return nil }
+        return (picture, codec)
+    }
+
+    private func makeForwarding(of picture: String, in view: MixView) -> (() -> Forwarding)? {
+        guard let (intake, source, requests) = state.withLock({ $0.sender(of: picture) }) else { return nil }
+        let asks = Forwarding.Services(
+            requestKeyframe: { requests.keyframe(source) },
+            limit: { [forwardLimits] owner, rate in
+                let least = forwardLimits.withLock { limits -> BitRate? in
+                    limits[picture, default: [:]][owner] = rate
+                    defer { if limits[picture]?.isEmpty == true { limits[picture] = nil } }
+                    return limits[picture]?.values.min()
+                }
+                requests.limit(source, least)
+            },
+            ended: { [weak view, id, refresh = services.refresh] _ in
+                view?.refuse(picture, at: MonotonicClock.now())
+                refresh(id)
+            })
+        return { [format = view.format, counters = services.decode.counters] in
+            let stream = ForwardedStream(
+                width: format.width, height: format.height, framesPerSecond: format.framesPerSecond)
+            return Forwarding(stream, of: intake, asks, counters: counters)
+        }
+    }
+
+    private func make(
+        _ key: RenditionKey, _ rung: Ladder.Rung, of ladder: Ladder, _ forwarding: Forwarding? = nil
+    ) -> Rendition {
         Rendition(
             key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.kind), pool: services.pool,
             meters: services.meters,
-            overload: services.overload, counters: renditionCounters[RenditionLabel(key, rung)],
+            overload: services.overload, counters: renditionCounters[RenditionLabel(key, rung)], forwarding: forwarding,
             deliver: services.deliver, report: services.report)
     }
 
@@ -287,37 +359,45 @@ package final class RoomEngine: Sendable {
 
     /// - Parameter rate: only the views of this frame rate; nil: all.
     private func tick(_ tick: Instant, rate: Int? = nil) {
+        closeLingering(at: tick)
         let (scene, outgoing, views, intakes, spared) = state.withLock {
             ($0.scene, $0.outgoingScene, $0.views, $0.intakes, $0.sparedViews)
         }
         for (id, view) in views where rate.map({ view.format.framesPerSecond == $0 }) ?? true {
             if let rate, spared.contains(id), services.overload.leavesOut(tick, framesPerSecond: rate) { continue }
             guard let scene = id.isOutgoing ? outgoing : scene else { continue }
-            view.tick(tick, scene: scene, intakes: intakes) { [weak self, weak view] in
+            let tiles: @Sendable () -> Void = { [weak self, weak view] in
                 guard let self, let view else { return }
-                updateShown()
+                updateShown(at: tick)
                 if !id.isOutgoing { tilesChanged(id, view.tiles) }
             }
+            let changes = MixView.Changes(
+                tiles: tiles, needs: { [weak self] in self?.updateShown(at: tick) },
+                offer: { [services, id = self.id] in services.refresh(id) })
+            view.tick(tick, scene: scene, intakes: intakes, changes: changes)
         }
     }
 
     /// See `OverloadState.leavesOut`.
     var sparedViews: Set<ViewID> { state.withLock { $0.sparedViews } }
 
-    /// Turns decoding on for the participants who have a tile in some view and the camera on, and off for all others.
-    private func updateShown() {
+    /// Turns decoding on for the participants who have a tile in some view that is mixed and the camera on, and off for
+    /// all others.
+    private func updateShown(at now: Instant = MonotonicClock.now()) {
         let (views, people, intakes, inRoom, outgoing) = state.withLock {
             ($0.views, $0.people, $0.intakes, $0.scene.senders, $0.outgoingScene?.senders ?? [])
         }
         var shown: Set<ObjectIdentifier> = []
-        for view in views.values {
+        for view in views.values where !view.passes {
             let senders = view.id.isOutgoing ? outgoing : inRoom
             for tile in view.tiles.tiles where senders.contains(tile.picture) {
                 if let intake = intakes[tile.picture] { shown.insert(ObjectIdentifier(intake)) }
             }
         }
         for person in people.values {
-            for intake in person.intake.pictures { intake.setShown(shown.contains(ObjectIdentifier(intake))) }
+            for intake in person.intake.pictures {
+                intake.setShown(shown.contains(ObjectIdentifier(intake)), at: now)
+            }
         }
     }
 
@@ -329,12 +409,13 @@ package final class RoomEngine: Sendable {
             services.audio.execute { [id] in $0.remove(id) }
             defer {
                 state.views = [:]
+                state.lingering = []
                 state.people = [:]
                 state.users = []
             }
-            return (state.views, state.people)
+            return (state.views.values + state.lingering.map(\.view), state.people)
         }
-        for view in views.values { view.close() }
+        for view in views { view.close() }
         for person in intakes.values { for picture in person.intake.pictures { picture.close() } }
     }
 }

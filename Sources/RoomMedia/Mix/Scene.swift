@@ -71,6 +71,8 @@ package struct Scene: Sendable {
         package var format: ViewFormat?
         /// Whether tiles show names; nil: as the layout says.
         package var names: Bool?
+        /// Whether all who take the picture draw names and signs themselves: one that fills it alone then has none.
+        package var takersDrawSigns = false
         /// Whether somebody takes the picture; without, it is arranged but not made.
         package var isUsed: Bool
 
@@ -113,6 +115,8 @@ package struct Scene: Sendable {
     package var room = ""
     /// How long tiles take to move to new places; zero: they are there at once.
     package var transition = Duration.zero
+    /// Whether a picture that needs no mix may be sent as it came.
+    package var passthrough = false
 
     package init(
         width: Int, height: Int, framesPerSecond: Int, people: [Person] = [], views: [ViewID: View],

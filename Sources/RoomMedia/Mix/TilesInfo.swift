@@ -10,6 +10,8 @@ package struct TilesInfo: Hashable, Sendable {
         package var height: Int
         /// Whether the picture itself shows the name.
         package var label = true
+        /// Whether the picture itself shows who is muted or raises a hand.
+        package var signs = true
 
         /// The id of the tile's picture in the scene.
         package var picture: String { isScreen ? PictureID.screen(of: participant) : participant }

@@ -17,6 +17,8 @@ package struct LinkState: Hashable, Sendable {
     /// Why the picture is not larger.
     package var reason: LinkReason
     package var mode = LinkMode.full
+    /// Whether the picture is a participant's own, as it came.
+    package var isForwarded = false
     /// What the server hears and sees of the participant.
     package var heard = HeardAudio.nothing
     package var seen = SeenVideo.nothing
@@ -28,7 +30,7 @@ package struct LinkState: Hashable, Sendable {
         func isNear(_ some: BitRate, _ others: BitRate) -> Bool {
             abs(some.bitsPerSecond - others.bitsPerSecond) <= max(others.bitsPerSecond / 5, 10_000)
         }
-        return (rung, reason.code, mode) == (other.rung, other.reason.code, other.mode)
+        return (rung, reason.code, mode, isForwarded) == (other.rung, other.reason.code, other.mode, other.isForwarded)
             && (heard, seen, asked) == (other.heard, other.seen, other.asked)
             && isNear(estimate, other.estimate) && isNear(sent, other.sent) && isNear(received, other.received)
             && abs(lossDown - other.lossDown) < 0.02 && abs(lossUp - other.lossUp) < 0.02

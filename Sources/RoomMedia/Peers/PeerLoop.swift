@@ -421,10 +421,23 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     /// heights.
     package func setReceiveLimits(_ limits: SenderLimits, of id: String, at now: Instant) {
         guard let seat = peers[id] else { return }
-        seat.peer.setReceiveLimit(limits.camera.rate + limits.screen.rate, at: now)
+        seat.receiveLimits.tiles = limits
+        applyReceiveLimits(seat, at: now)
         seat.peer.setWantedLayer(height: limits.camera.height, at: now)
         seat.peer.setWantedLayer(height: limits.screen.height, of: .screen, at: now)
         touch(seat)
+    }
+
+    /// Asks a sender for at most this bit rate of a picture that goes to others as it comes; nil: for what its tiles need.
+    package func setForwardLimit(_ limit: BitRate?, of id: String, _ source: VideoSource, at now: Instant) {
+        guard let seat = peers[id] else { return }
+        seat.receiveLimits.forwarded[source] = limit
+        applyReceiveLimits(seat, at: now)
+        touch(seat)
+    }
+
+    private func applyReceiveLimits(_ seat: PeerSession, at now: Instant) {
+        if let rate = seat.receiveLimits.rate { seat.peer.setReceiveLimit(rate, at: now) }
     }
 
     /// All peers of the room choose their rendition again.
@@ -441,7 +454,7 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     private func applyCeiling(_ seat: PeerSession, at now: Instant) {
         let change = seat.selector.setCeiling(seat.ceiling(ceiling))
         seat.selector.explain(at: now)
-        guard change != nil || seat.changesCodec(at: now) else { return }
+        guard change != nil || seat.changesCodec(at: now) || seat.changesForwarding(at: now) else { return }
         seat.choose(at: now)
         touch(seat)
     }

@@ -1,6 +1,12 @@
 import Basics
 package import Peer
 
+/// A picture that a peer takes as it comes, in a format of its own.
+private struct ForwardedPicture: Equatable {
+    var id: String
+    var format: VideoSendFormat
+}
+
 /// One participant's peer connection on its loop, with the rendition and the audio that it gets of its room.
 package final class PeerSession {
     let id: String
@@ -18,6 +24,8 @@ package final class PeerSession {
     private(set) var group: GroupID
     /// The video format that the peer's decoder takes; nil before an offer, or when the peer takes no video.
     private(set) var format: VideoSendFormat?
+    /// All that its decoder takes, the best first.
+    private var formats: [VideoSendFormat] = []
     private var thinCodec = ThinCodec()
     /// Whether the choice is made in AV1.
     private var isThin = false
@@ -25,6 +33,11 @@ package final class PeerSession {
     var ladder: Ladder
     private var membership = RenditionMembership<RenditionKey>()
     private var rareStills = RareStills()
+    private var forwarding = ForwardingChoice()
+    /// The picture that the peer takes as it comes; nil: it gets the mix.
+    private var forwarded: ForwardedPicture?
+    /// What the participant is asked to send at most.
+    var receiveLimits = ReceiveLimits()
     /// Why the peer's picture is not larger.
     package var reason: LinkReason { selector.reason }
     /// Before the first estimate: a thin link must carry this profile beside the first probe.
@@ -78,6 +91,7 @@ package final class PeerSession {
 
     /// Takes the formats of an offer or answer, the best first.
     func take(_ formats: [VideoSendFormat]) {
+        self.formats = formats
         let others = formats.filter { $0.codec != .av1 }
         if format.map({ !others.contains($0) }) ?? true { format = others.first }
         thinCodec.offer(formats.contains { $0.codec == .av1 })
@@ -107,6 +121,7 @@ package final class PeerSession {
     package var rungHeight: Int {
         guard format != nil, case .rung = selector.choice, let chosen = kind else { return 0 }
         if let active = membership.active, active.view == view, active.kind != .stills {
+            if active.kind.isForwarded, let size = engine.rendition(active)?.size { return size.height }
             return ladder.rung(for: active.kind, active.codec).height
         }
         return ladder.rung(for: chosen, codec ?? .h264).height
@@ -121,6 +136,7 @@ package final class PeerSession {
         link.rung = rungHeight
         link.reason = reason
         link.mode = selector.mode
+        link.isForwarded = isForwarded
         link.heard = arrivals.heard
         link.seen = arrivals.seen
         return meter.report(link)
@@ -144,17 +160,21 @@ package final class PeerSession {
     func choose(at now: Instant) {
         guard isConnected, let format else { return leaveRenditions() }
         isThin = isChoiceThin(at: now)
-        let key = kind.flatMap { subscribe($0, codec ?? format.codec) }
+        forwarded = pictureToForward(at: now)
+        if let forwarded, forward(forwarded, format, at: now) { return }
+        let key = kind.flatMap { subscribe($0, isThin ? VideoSendFormat(codec: .av1) : format) }
         var bridge: RenditionKey?
         if let key, key != membership.active, let rendition = engine.rendition(key) {
             let change = ChangeOver(
                 from: shown, to: .init(key.kind, rendition.rung), joining: ladder.joining,
                 isOverloaded: engine.isOverloaded)
-            switch change.way(wait: rendition.awaitKeyframe(id, at: now), budget: budget) {
+            // What is forwarded may have ended.
+            let way = isForwarded ? .force : change.way(wait: rendition.awaitKeyframe(id, at: now), budget: budget)
+            switch way {
             case .force: rendition.requestKeyframe(isUrgent: true)
             case .wait: break
             case .bridge:
-                bridge = subscribe(.joining, format.codec)
+                bridge = subscribe(.joining, format)
                 if let bridge, bridge != membership.active {
                     _ = engine.rendition(bridge)?.awaitKeyframe(id, at: now)
                 }
@@ -162,6 +182,45 @@ package final class PeerSession {
         }
         for key in membership.choose(key, bridge: bridge) { engine.unsubscribe(id, from: key) }
     }
+
+    // MARK: - Forwarding
+
+    /// The picture that the peer would take as it comes; nil: the mix.
+    private func pictureToForward(at now: Instant) -> ForwardedPicture? {
+        let offer = engine.offered(of: view, at: now)
+        let format = formats.first { $0.codec == offer?.codec && $0.packetizationMode != 0 }
+        // A peer that has no picture of the view yet gets the mix first, of which it need not wait for the sender.
+        let hasPicture = membership.active?.view == view && membership.active?.kind != .joining
+        var rung: Int?
+        if case .rung(let index) = selector.choice, !isThin { rung = index }
+        let isTaken = forwarding.takes(
+            isOffered: format != nil && hasPicture, rung: rung, isShared: view.viewer == nil, budget: budget,
+            loss: loss, at: now)
+        guard isTaken, let format, let picture = offer?.picture else { return nil }
+        return ForwardedPicture(id: picture, format: format)
+    }
+
+    /// Joins the frames of a picture as they come. Until their keyframe the peer gets the rendition that its link carries.
+    /// Returns whether there are such frames.
+    private func forward(_ picture: ForwardedPicture, _ format: VideoSendFormat, at now: Instant) -> Bool {
+        guard let key = subscribe(.forwarded(picture.id), picture.format) else { return false }
+        var bridge: RenditionKey?
+        if key != membership.active {
+            if key != membership.pending { _ = engine.rendition(key)?.awaitKeyframe(id, at: now) }
+            bridge = kind.flatMap { subscribe($0, format) }
+            if let bridge, bridge != membership.active { engine.rendition(bridge)?.requestKeyframe(isUrgent: true) }
+        }
+        for key in membership.choose(key, bridge: bridge) { engine.unsubscribe(id, from: key) }
+        return true
+    }
+
+    /// Whether the peer takes the frames of a participant as they come.
+    package var isForwarded: Bool { membership.active?.kind.isForwarded == true }
+
+    /// Whether the picture to forward is another one by now.
+    func changesForwarding(at now: Instant) -> Bool { pictureToForward(at: now) != forwarded }
+
+    // MARK: - Thin lines
 
     /// Whether the choice would be made in AV1 by now.
     private func isChoiceThin(at now: Instant) -> Bool {
@@ -180,17 +239,14 @@ package final class PeerSession {
 
     private var codec: VideoCodec? { isThin ? .av1 : format?.codec }
 
-    private func subscribe(_ kind: RenditionKind, _ codec: VideoCodec) -> RenditionKey? {
-        guard let format else { return nil }
-        return engine.subscribe(
-            id, view: view, format: codec == format.codec ? format : VideoSendFormat(codec: codec), kind: kind,
-            budget: budget, loop: seatID.loop)
+    private func subscribe(_ kind: RenditionKind, _ format: VideoSendFormat) -> RenditionKey? {
+        engine.subscribe(id, view: view, format: format, kind: kind, budget: budget, loop: seatID.loop)
     }
 
     /// The picture of this view that the peer gets now, and that goes on.
     private var shown: ChangeOver.Source? {
         guard let active = membership.active, active.view == view,
-            active.codec == format?.codec || active.codec == .av1 && thinCodec.isOffered
+            active.codec == format?.codec || active.codec == .av1 && thinCodec.isOffered || isForwarded
         else { return nil }
         return engine.rendition(active).map { ChangeOver.Source(active.kind, $0.rung) }
     }
@@ -210,6 +266,7 @@ package final class PeerSession {
     /// Repairs the picture that the peer gets. A peer that has none yet waits for a keyframe that is requested already.
     func repairPicture(for requester: KeyframeRequester, at now: Instant) {
         guard let active = membership.active else { return }
+        if active.kind.isForwarded, forwarding.repaired(at: now) { return choose(at: now) }
         if active.codec == .av1, thinCodec.repaired(for: requester, loss: loss, at: now) {
             selector.configuration = configuration
             return choose(at: now)
@@ -230,7 +287,10 @@ package final class PeerSession {
     /// Chooses again after a change of the views. In another view the peer keeps the quality that its link carries.
     func refresh(at now: Instant) {
         view = engine.view(of: id)
+        let old = group
         group = engine.group(of: id)
+        // Nobody of another group is seen any more.
+        if group != old, isForwarded { leaveRenditions() }
         let ladder = engine.ladder(of: view)
         if ladder != self.ladder {
             self.ladder = ladder

@@ -174,6 +174,8 @@ package struct Ladder: Hashable, Sendable {
             case .screen: 5
             case .joining: 6
             case .stills: 7
+            // The sender's encoder has its own.
+            case .forwarded: 0
             }
         return (rungs[0].width + 2 * rungs[0].height) / 80 % 4 * 8 + place
     }
@@ -185,7 +187,7 @@ package struct Ladder: Hashable, Sendable {
         case .rung(let index) where index == rungs.count - 1: thin.rung
         case .screen(let index) where index == rungs.count - 1: thin.screen
         case .stills: thin.stills
-        case .rung, .screen, .joining: rung(for: kind)
+        case .rung, .screen, .joining, .forwarded: rung(for: kind)
         }
     }
 
@@ -195,6 +197,8 @@ package struct Ladder: Hashable, Sendable {
         case .screen(let index): screens[index] ?? rung(for: .rung(index))
         case .stills: stills
         case .joining: joining
+        // At most what the canvas has.
+        case .forwarded: rungs[0]
         }
     }
 }

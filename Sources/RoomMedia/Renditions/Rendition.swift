@@ -50,10 +50,12 @@ package final class Rendition: Sendable {
     private let report: @Sendable (String) -> Void
     /// Touched by the lane's jobs only.
     private let encoder = Confined<(any VideoEncoder)?>(nil)
+    /// Where the frames come from that are a sender's own; nil: they are encoded.
+    private let forwarding: Forwarding?
 
     init(
         key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters,
-        overload: OverloadState, counters: RenditionCounters = RenditionCounters(),
+        overload: OverloadState, counters: RenditionCounters = RenditionCounters(), forwarding: Forwarding? = nil,
         deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
@@ -63,11 +65,13 @@ package final class Rendition: Sendable {
         state = Guarded(State(control: RenditionControl(rung: rung, kind: key.kind)))
         self.overload = overload
         self.counters = counters
+        self.forwarding = forwarding
         self.deliver = deliver
         delays = meters.delays
         self.report = report
         // One picture waits while one is encoded; a newer picture replaces the waiting one.
         lane = SerialLane(pool: pool, meter: meters.encode, limit: 1)
+        forwarding?.begin(self)
     }
 
     // MARK: - Members
@@ -80,16 +84,19 @@ package final class Rendition: Sendable {
             state.control.join(member, budget: budget)
             state.place(member, on: loop)
         }
+        followBudgets()
     }
 
     /// Removes a member. Returns whether none is left.
     func remove(_ member: String) -> Bool {
-        state.withLock { state in
+        let isEmpty = state.withLock { state in
             state.control.leave(member)
             state.place(member, on: nil)
             state.taps[member] = nil
             return state.control.isEmpty
         }
+        followBudgets()
+        return isEmpty
     }
 
     /// Adds a member whose `body` takes the encoded frames, on the lane.
@@ -103,6 +110,11 @@ package final class Rendition: Sendable {
 
     func setBudget(_ budget: BitRate, of member: String) {
         state.withLock { $0.control.setBudget(budget, of: member) }
+        followBudgets()
+    }
+
+    private func followBudgets() {
+        if let forwarding { forwarding.follow(state.withLock { $0.control.leastBudget }) }
     }
 
     package var label: RenditionLabel { RenditionLabel(key, rung) }
@@ -112,16 +124,25 @@ package final class Rendition: Sendable {
     }
 
     /// The bit rate that the members' links carry, within the rung's.
-    package var bitRate: BitRate { state.withLock { $0.control.rate } }
+    package var bitRate: BitRate {
+        state.withLock { state in
+            forwarding == nil ? state.control.rate : min(state.control.leastBudget ?? rung.bitRate, rung.bitRate)
+        }
+    }
+
+    /// The size of the picture in pixels: of a forwarded one what the sender sends now.
+    package var size: (width: Int, height: Int) { forwarding?.size ?? (rung.width, rung.height) }
 
     /// Requests a keyframe for a member that joins, which it shares with others who do. Returns the time to it at most.
     func awaitKeyframe(_ member: String, at now: Instant) -> Duration {
-        state.withLock { $0.control.awaitKeyframe(member, at: now) }
+        forwarding?.requestKeyframe(at: now)
+        return state.withLock { $0.control.awaitKeyframe(member, at: now) }
     }
 
     /// - Parameter isUrgent: for a member that cannot wait; other requests repair a loss and share a budget of
     ///   keyframes.
     package func requestKeyframe(isUrgent: Bool) {
+        if let forwarding { return forwarding.requestKeyframe(at: MonotonicClock.now()) }
         state.withLock { $0.control.requestKeyframe(isUrgent: isUrgent) }
     }
 
@@ -203,9 +224,39 @@ package final class Rendition: Sendable {
         return made
     }
 
+    // MARK: - Forwarding
+
+    /// Takes a frame of the sender whose picture this is, on the sender's loop. Returns whether a keyframe is needed.
+    func forward(_ received: ReceivedVideoFrame, audioDelay: Duration?) -> Bool {
+        guard let forwarding else { return false }
+        let (budget, loops) = state.withLock { ($0.control.leastBudget, $0.loops) }
+        let (frame, needsKeyframe) = forwarding.take(received, audioDelay: audioDelay, budget: budget ?? rung.bitRate)
+        guard let frame else { return needsKeyframe }
+        state.withLock { state in
+            state.framesSent += 1
+            state.bytesSent += frame.data.count
+            if frame.isKeyframe { state.keyframes += 1 }
+        }
+        counters.count(bytes: frame.data.count, isKeyframe: frame.isKeyframe)
+        let now = MonotonicClock.now()
+        var trace = PictureTrace(composed: now)
+        trace.origins = [PictureOrigin(arrival: received.arrival, decoded: now)]
+        deliver(key, PacketizedVideoFrame(frame, maxPayload: maxPayload, layerSync: false), trace, loops)
+        return needsKeyframe
+    }
+
+    /// Ends what is forwarded of a camera that sends nothing any more: the mix shows that.
+    func endSilence(after time: Duration, at now: Instant) {
+        if let forwarding, forwarding.isSilent(for: time, at: now) { forwarding.end(.silence) }
+    }
+
     private var isScreen: Bool { if case .screen = key.kind { true } else { false } }
     private var maxPayload: Int { state.withLock { $0.control.maxPayload } }
 
     var isBusy: Bool { lane.isBusy }
-    func close() { lane.close() }
+
+    func close() {
+        forwarding?.close()
+        lane.close()
+    }
 }

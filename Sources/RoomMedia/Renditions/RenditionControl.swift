@@ -54,6 +54,9 @@ package struct RenditionControl: Sendable {
         self.kind = kind
     }
 
+    /// The bit rate that the weakest member's link leaves for frames, packet headers apart; nil where no link is known.
+    package var leastBudget: BitRate? { members.values.compactMap { $0 }.min().map { $0 * Self.headers } }
+
     /// Whether the rendition has stills instead of motion.
     private var isStills: Bool { kind == .stills }
 
@@ -144,7 +147,7 @@ package struct RenditionControl: Sendable {
 
     /// Whether the picture of this tick is to be encoded. `generation` changes whenever the canvas does.
     package func wantsPicture(at tick: Instant, generation: UInt64) -> Bool {
-        guard !members.isEmpty else { return false }
+        if members.isEmpty || kind.isForwarded { return false }
         guard let lastEncode else { return true }
         // A lost still is repaired or replaced by the next one; an extra one between them would take the audio's share
         // of the link.

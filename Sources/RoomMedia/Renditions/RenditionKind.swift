@@ -8,6 +8,8 @@ package enum RenditionKind: Hashable, Sendable {
     case stills
     /// The picture of those who wait for a rung's next keyframe. A keyframe of it costs only others who wait too.
     case joining
+    /// The frames of one picture of a participant as they came, by the picture's id (`PictureID`).
+    case forwarded(String)
 
     /// The name in metrics and figures.
     package var name: String {
@@ -16,8 +18,12 @@ package enum RenditionKind: Hashable, Sendable {
         case .screen: "screen"
         case .stills: "stills"
         case .joining: "joining"
+        case .forwarded: "forwarded"
         }
     }
+
+    /// Whether the frames are a sender's own.
+    package var isForwarded: Bool { if case .forwarded = self { true } else { false } }
 }
 
 extension Ladder {

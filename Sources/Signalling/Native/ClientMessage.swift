@@ -47,9 +47,11 @@ package enum ClientMessage: Sendable, Equatable {
         package var resume: ResumeClaim?
         /// Whether the client wants changes of the list of participants instead of whole lists.
         var deltas: Bool
+        /// See `JoinRequest.drawsSigns`.
+        var drawsSigns: Bool
 
         private enum Keys: String, CodingKey {
-            case room, name, token, pin, hostKey, host, visit, role, layout, view, recorded, resume, deltas
+            case room, name, token, pin, hostKey, host, visit, role, layout, view, recorded, resume, deltas, drawsSigns
         }
 
         package init(from decoder: any Decoder) throws {
@@ -73,6 +75,7 @@ package enum ClientMessage: Sendable, Equatable {
             view = try members.decodeIfPresent(String.self, forKey: .view)
             recorded = try members.decodeIfPresent(Bool.self, forKey: .recorded)
             deltas = try members.decodeIfPresent(Bool.self, forKey: .deltas) ?? false
+            drawsSigns = try members.decodeIfPresent(Bool.self, forKey: .drawsSigns) ?? false
         }
     }
 

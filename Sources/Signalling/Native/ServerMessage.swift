@@ -226,22 +226,26 @@ extension ParticipantEvent {
         case .muted(let id): ["type": "muted", "by": .string(id)]
         case .keptMuted(let reason): ["type": "muted", "reason": .string(reason.rawValue)]
         case .asked(let wish, let id): ["type": "asked", "action": .string(wish.rawValue), "by": .string(id)]
-        case .link(let link):
-            [
-                "type": "line", "estimate": .integer(link.estimate.bitsPerSecond),
-                "sent": .integer(link.sent.bitsPerSecond),
-                "received": .integer(link.received.bitsPerSecond), "lossDown": .number(link.lossDown),
-                "lossUp": .number(link.lossUp),
-                "roundTripMs": .number(link.roundTrip.inMilliseconds), "rung": .integer(link.rung),
-                "reason": .string(link.reason.sentence),
-                "reasonCode": .string(link.reason.code.rawValue), "mode": .string(link.mode.rawValue),
-                "heard": .string(link.heard.rawValue), "seen": .string(link.seen.rawValue),
-                "asked": .integer(link.asked.bitsPerSecond),
-            ]
+        case .link(let link): link.message
         case .moving(let limit): ["type": "moving", "within": .number(limit.inSeconds)]
         // The session sends other messages for these, or none.
         case .connection, .left, .error: [:]
         }
+    }
+}
+
+extension LinkState {
+    /// A `line` message.
+    fileprivate var message: JSONValue {
+        let line: JSONValue = [
+            "type": "line", "estimate": .integer(estimate.bitsPerSecond), "sent": .integer(sent.bitsPerSecond),
+            "received": .integer(received.bitsPerSecond), "lossDown": .number(lossDown), "lossUp": .number(lossUp),
+            "roundTripMs": .number(roundTrip.inMilliseconds), "rung": .integer(rung),
+            "reason": .string(reason.sentence), "reasonCode": .string(reason.code.rawValue),
+            "mode": .string(mode.rawValue), "heard": .string(heard.rawValue), "seen": .string(seen.rawValue),
+            "asked": .integer(asked.bitsPerSecond),
+        ]
+        return isForwarded ? line.with("forwarded", true) : line
     }
 }
 

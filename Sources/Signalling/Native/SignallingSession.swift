@@ -186,6 +186,7 @@ struct SignallingSession: Sendable {
         request.pin = join.pin
         (request.hostKey, request.mayHost) = (join.hostKey, join.host ?? true)
         request.visit = join.visit
+        request.drawsSigns = join.drawsSigns
         if join.recorded == false { request.unrecordedBy = [.own] }
         return [.join(request, asksRole: join.role != nil, token: join.token)]
     }

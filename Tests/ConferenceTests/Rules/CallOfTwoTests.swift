@@ -18,9 +18,10 @@ struct CallOfTwoTests {
 
     private func join(
         _ id: String, _ room: inout Room, as role: Role = .participant, _ kind: JoinRequest.Kind = .participant,
-        for other: String? = nil
+        for other: String? = nil, draws: Bool = false
     ) throws {
-        let request = AdmittedJoin(room: "r", name: id, role: role, kind: kind, asParticipant: other)
+        var request = AdmittedJoin(room: "r", name: id, role: role, kind: kind, asParticipant: other)
+        request.drawsSigns = draws
         _ = try room.join(request, id: id, secret: "s", at: .zero)
     }
 
@@ -79,6 +80,69 @@ struct CallOfTwoTests {
         let before = busy
         busy.isSparing = true
         #expect(busy.views == common && !busy.hasSamePictures(as: before))
+    }
+
+    private func scene(_ room: Room) -> Scene {
+        RoomRecord.scene(of: room, using: Set(room.views.values)) { _ in nil }
+    }
+
+    /// The views whose names and signs are left to the clients where one tile fills the picture.
+    private func bare(_ room: Room) -> Set<ViewID> {
+        Set(scene(room).views.filter(\.value.takersDrawSigns).keys)
+    }
+
+    @Test("names and signs are left to a client that draws them, in its own picture alone")
+    func signs() throws {
+        var room = try room([])
+        try join("a", &room, draws: true)
+        #expect(bare(room).isEmpty, "who is alone has the common picture")
+        try join("b", &room)
+        #expect(bare(room) == [.main.without("a")])
+        #expect(Set(scene(room).views.keys) == [.main, .main.without("a"), .main.without("b")])
+        // Who stands for one of the two gets the same picture.
+        try join("x", &room, as: .viewer, .viewer, for: "a", draws: true)
+        #expect(bare(room) == [.main.without("a")])
+        try join("y", &room, as: .viewer, .viewer, for: "a")
+        #expect(bare(room).isEmpty)
+    }
+
+    @Test("in a picture that several have chosen all of them have to draw names and signs")
+    func signsOfChoices() throws {
+        var room = try room([])
+        for id in ["a", "b", "c"] { try join(id, &room, draws: id != "c") }
+        #expect(bare(room).isEmpty, "the common picture, whoever takes it")
+        for id in ["a", "b"] { try room.choose(room.choice("speaker", pins: nil, by: id), by: id) }
+        let chosen = try #require(room.views["a"])
+        #expect(chosen.choice?.layout == "speaker" && room.views["b"] == chosen && bare(room) == [chosen])
+        try room.choose(room.choice("speaker", pins: nil, by: "c"), by: "c")
+        #expect(room.views["c"] == chosen && bare(room).isEmpty)
+    }
+
+    @Test("a client that draws names and signs does so too when it is back with its ticket")
+    func signsAfterReturn() throws {
+        var room = try room([])
+        room.keepsSeats = true
+        for id in ["a", "b"] {
+            var request = AdmittedJoin(room: "r", name: id)
+            (request.isNative, request.drawsSigns) = (true, id == "a")
+            _ = try room.join(request, id: id, secret: "s", at: .zero)
+        }
+        room.noteAbsence(of: "a", .timeout)
+        room.leave("a", .timeout, at: .zero)
+        var back = AdmittedJoin(room: "r", name: "a")
+        back.ticket = SeatTicket(
+            room: "r", meeting: room.meetingID, id: "a", name: "a", role: .participant, issuedAt: Date())
+        _ = try room.join(back, id: "a", secret: "s", at: .zero)
+        #expect(bare(room) == [.main.without("a")])
+    }
+
+    @Test(
+        "pictures may be sent as they came unless the setting forbids it", arguments: RoomSettings.Passthrough.allCases)
+    func passthrough(setting: RoomSettings.Passthrough) throws {
+        var room = try self.room(["a", "b"]) { $0.passthrough = setting }
+        #expect(scene(room).passthrough == (setting == .auto))
+        room.isSparing = true
+        #expect(scene(room).passthrough == (setting == .auto), "it saves work")
     }
 
     @Test("a phone held upright has the other in the upright picture, within the limit of views")

@@ -21,6 +21,7 @@ struct RoomStateTests {
         ]
         var seat = RoomState.Seat(id: "a", name: "Ann", role: .moderator)
         (seat.audioMuted, seat.pinOrder, seat.volume, seat.unrecordedBy) = (true, 3, 0.5, ["host"])
+        seat.drawsSigns = true
         state.seats = [seat, RoomState.Seat(id: "b", name: "Bob", role: .viewer)]
         state.gone = ["troll"]
         state.removed = [

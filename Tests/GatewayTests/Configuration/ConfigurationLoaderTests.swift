@@ -41,7 +41,7 @@ import Testing
             http:      { listen: "[::]:9090", tls: { certificate: c.pem, key: k.pem, selfSigned: false }, allowedOrigins: ["https://a.example", "*"], hosts: [Meet.example], publicURL: "https://meet.example/", frameAncestors: ["https://portal.example"], trustedProxies: [127.0.0.1, 10.0.0.0/8] }
             media:     { listen: 127.0.0.1:0, announce: [198.51.100.7, "2001:db8::1"], tcp: false }
             ice:       { stun: [stun:s.example:3478], turn: { urls: ["turn:t.example:3478?transport=udp"], secret: "x", ttl: 90m } }
-            rooms:     { layout: speaker, onPresent: off, withoutSelf: false, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api,
+            rooms:     { layout: speaker, onPresent: off, withoutSelf: false, passthrough: off, width: 640, height: 360, framesPerSecond: 15, maxParticipants: 5, emptyTimeout: 500ms, create: api,
                          views: {recording: {layout: single, width: 1920, height: 1080, framesPerSecond: 25, names: false, renditions: [{height: 1080, bitrate: 4M}]}, guests: } }
             video:     { codecs: [vp8], renditions: [ {height: 180, framesPerSecond: 15, bitrate: 110k}, {height: 720, bitrate: 1.5M} ] }
             audio:     { bitrate: 24k, maxSpeakers: 3 }
@@ -62,6 +62,8 @@ import Testing
         #expect(all.rooms.create == .api)
         #expect(all.rooms.settings.onPresent == .off)
         #expect(!all.rooms.settings.withoutSelf && TesseraConfiguration().rooms.settings.withoutSelf)
+        #expect(all.rooms.settings.passthrough == .off && TesseraConfiguration().rooms.settings.passthrough == .auto)
+        #expect(try load("rooms: {passthrough: auto}").rooms.settings.passthrough == .auto)
         let recorded = try #require(all.rooms.settings.views["recording"])
         #expect(recorded.layout == "single" && recorded.height == 1080 && recorded.framesPerSecond == 25)
         #expect(recorded.names == false && recorded.renditions?.map(\.height) == [1080])
@@ -164,6 +166,10 @@ import Testing
         (
             "rooms:\n  width: 641",
             "rooms.width: 641: not allowed; allowed is an even number from 160 to 3840 (t.yaml:2)"
+        ),
+        (
+            "rooms: {passthrough: true}",
+            "rooms.passthrough: true: not allowed; allowed is auto or off (t.yaml:1)"
         ),
         (
             "rooms: {transition: 1m}",

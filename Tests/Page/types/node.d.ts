@@ -11,6 +11,9 @@ declare module 'node:assert/strict' {
   };
   export default assert;
 }
+declare module 'node:module' {
+  export function register(specifier: string): void;
+}
 declare module 'node:child_process' {
   export function spawn(program: string, parameters: string[], options: { stdio: string[] }): {
     stdout: { on(event: 'data', take: (text: string) => void): void };

@@ -1,5 +1,6 @@
 import Basics
 import Dispatch
+import Peer
 import Threads
 
 @testable import RoomMedia
@@ -11,6 +12,11 @@ final class StillServices: Sendable {
     let video: VideoClock
     let media: MediaServices
     private let pool = WorkPool(threads: 1)
+    /// Takes what the renditions deliver.
+    let delivered = Guarded<[(key: RenditionKey, frame: PacketizedVideoFrame)]>([])
+    /// How many times all peers were to choose again.
+    let refreshes = Guarded(0)
+    let counters = IntakeCounters()
 
     init() {
         let meters = StageMeters()
@@ -20,8 +26,9 @@ final class StillServices: Sendable {
             pool: pool, meters: meters, overload: overload, audio: audio, video: video,
             decode: DecodeServices(
                 pool: pool, meter: meters.decode, pixelsPerSecond: 1 << 30,
-                shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: .zero), counters: IntakeCounters()),
-            deliver: { _, _, _, _ in }, report: { _ in })
+                shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: .zero), counters: counters),
+            deliver: { [delivered] key, frame, _, _ in delivered.withLock { $0.append((key, frame)) } },
+            report: { _ in }, refresh: { [refreshes] _ in refreshes.withLock { $0 += 1 } })
         pool.start()
     }
 

@@ -139,6 +139,8 @@ final class SimulatedRoom {
         case .rung(let index), .screen(let index): UInt8(clamping: index)
         case .stills: Self.stillsTag
         case .joining: Self.joiningTag
+        // A simulated room has no sender whose frames could go on.
+        case .forwarded: .max
         }
     }
     static let stillsTag: UInt8 = 200
