@@ -82,11 +82,9 @@ package final class MixView: Sendable {
     /// Whether all that members take is forwarded, so that nothing need be decoded for the view.
     var passes: Bool { isPassing.load(ordering: .relaxed) }
 
-    /// Whether a member takes the picture of a participant as it comes, who still is one of these.
+    /// Whether a member takes the picture of one of these participants as it comes.
     func forwards(anyOf senders: Set<String>) -> Bool {
-        allRenditions.contains { rendition in
-            if case .forwarded(let picture) = rendition.key.kind { senders.contains(picture) } else { false }
-        }
+        allRenditions.contains { $0.key.kind.forwardedPicture.map(senders.contains) ?? false }
     }
 
     // MARK: - Renditions
@@ -138,6 +136,13 @@ package final class MixView: Sendable {
         let isOffered = scene.passthrough && !id.isOutgoing && sole?.isPlain == true
         if offer.withLock({ $0.follow(isOffered ? sole?.picture : nil, at: tick) }) { changes.offer() }
         let renditions = allRenditions
+        let forwarded = renditions.filter(\.key.kind.isForwarded)
+        if !forwarded.isEmpty {
+            let senders = scene.senders(in: id.group)
+            for rendition in forwarded where !(rendition.key.kind.forwardedPicture.map(senders.contains) ?? false) {
+                rendition.stopForwarding()
+            }
+        }
         follow(renditions, sole, at: tick, changes.needs)
         let isWanted = renditions.contains { !$0.key.kind.isForwarded } || !snapshots.withLock(\.isEmpty)
         if !isWanted || isResuming(scene, intakes, at: tick) { return }

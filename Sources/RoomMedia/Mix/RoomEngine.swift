@@ -219,25 +219,24 @@ package final class RoomEngine: Sendable {
     /// next view, which waits for the sender's own.
     private func close(_ ended: [MixView], in scene: Scene) {
         for view in ended {
-            let shown = Set(
-                scene.people.lazy.filter { $0.isShown && $0.sendsVideo && $0.group == view.id.group }.map(\.id))
-            guard !view.id.isOutgoing, view.forwards(anyOf: shown) else {
+            if !view.id.isOutgoing, view.forwards(anyOf: scene.senders(in: view.id.group)) {
+                state.withLock { $0.lingering.append((view, nil)) }
+            } else {
                 view.close()
-                continue
             }
-            state.withLock { $0.lingering.append((view, nil)) }
         }
     }
 
     private func closeLingering(at now: Instant) {
         let ended = state.withLock { state -> [MixView] in
             if state.lingering.isEmpty { return [] }
-            for index in state.lingering.indices {
-                state.lingering[index].until = state.lingering[index].until ?? now + Self.lingerTime
+            let all = state.lingering.map { (view: $0.view, until: $0.until ?? now + Self.lingerTime) }
+            let scene = state.scene
+            func goesOn(_ view: MixView, _ until: Instant) -> Bool {
+                now < until && view.forwards(anyOf: scene.senders(in: view.id.group))
             }
-            let ended = state.lingering.filter { $0.until.map { $0 <= now } ?? false }.map(\.view)
-            state.lingering.removeAll { $0.until.map { $0 <= now } ?? false }
-            return ended
+            state.lingering = all.filter { goesOn($0.view, $0.until) }
+            return all.filter { !goesOn($0.view, $0.until) }.map(\.view)
         }
         for view in ended { view.close() }
     }

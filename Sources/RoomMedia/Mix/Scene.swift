@@ -144,6 +144,11 @@ package struct Scene: Sendable {
     /// The participants whose picture may be shown: the camera is on and not muted.
     var senders: Set<String> { Set(people.lazy.filter(\.sendsVideo).map(\.id)) }
 
+    /// Those of a group that are shown.
+    func senders(in group: GroupID) -> Set<String> {
+        Set(people.lazy.filter { $0.sendsVideo && $0.isShown && $0.group == group }.map(\.id))
+    }
+
     /// The groups in which somebody shares a screen, whose text must stay sharp.
     var groupsWithScreen: Set<GroupID> {
         Set(people.lazy.filter { $0.isPresenting && $0.sendsVideo && $0.isShown }.map(\.group))

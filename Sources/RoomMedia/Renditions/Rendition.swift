@@ -245,6 +245,10 @@ package final class Rendition: Sendable {
         return needsKeyframe
     }
 
+    /// Stops the frames at once, since nobody may see their sender any more: the members keep the last one until the
+    /// mix has theirs.
+    func stopForwarding() { forwarding?.close() }
+
     /// Ends what is forwarded of a camera that sends nothing any more: the mix shows that.
     func endSilence(after time: Duration, at now: Instant) {
         if let forwarding, forwarding.isSilent(for: time, at: now) { forwarding.end(.silence) }

@@ -22,8 +22,9 @@ package enum RenditionKind: Hashable, Sendable {
         }
     }
 
-    /// Whether the frames are a sender's own.
-    package var isForwarded: Bool { if case .forwarded = self { true } else { false } }
+    /// The id of the picture whose frames are the sender's own; nil: they are encoded.
+    package var forwardedPicture: String? { if case .forwarded(let picture) = self { picture } else { nil } }
+    package var isForwarded: Bool { forwardedPicture != nil }
 }
 
 extension Ladder {

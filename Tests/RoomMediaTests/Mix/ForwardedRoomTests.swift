@@ -170,6 +170,33 @@ struct ForwardedRoomTests {
         #expect(call.delivered().contains { $0.key.kind == .rung(0) } && call.intake.video.isShown)
     }
 
+    @Test("Of who is not shown any more no frame goes on, nor in a view that has ended")
+    func hidden() async throws {
+        func forwarded(_ call: Call) -> Int { call.delivered().count { $0.key.kind.isForwarded } }
+        let call = try await forwardedCall(.h264)
+        try await call.run(50)
+        var muted = scene()
+        muted.people[0].sendsVideo = false
+        call.room.apply(muted)
+        try await call.run(1)
+        _ = call.delivered()
+        try await call.run(30)
+        #expect(forwarded(call) == 0)
+
+        let other = try await forwardedCall(.h264)
+        try await other.run(50)
+        other.room.apply(scene(people: ["a", "b", "c"]))
+        try await other.run(2)
+        #expect(forwarded(other) > 0, "until the mix is there")
+        muted = scene(people: ["a", "b", "c"])
+        muted.people[0].isShown = false
+        other.room.apply(muted)
+        try await other.run(1)
+        _ = other.delivered()
+        try await other.run(10)
+        #expect(forwarded(other) == 0)
+    }
+
     @Test("A name, a sign, a second tile, and the setting keep the mix")
     func conditions() async throws {
         func offered(_ change: (inout Scene) -> Void) async throws -> Bool {
