@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import fractions
 import json
 import shutil
 import time
 
+import av
 import numpy as np
 import pytest
+from aiortc.mediastreams import VideoStreamTrack
 
 from support.aiortc_peer import AiortcPeer
 from support.flashes import RATE, beeps, brightness, caller, flashes, offsets, people, wait_for, write_wave
@@ -31,6 +34,54 @@ WATCH = """
   video.requestVideoFrameCallback(next);
 })()
 """
+
+
+class CodedTrack(VideoStreamTrack):
+    """H.264 of its own, Constrained Baseline with a keyframe a second, which `change` may alter before it is sent."""
+
+    def __init__(self):
+        super().__init__()
+        self.rate, self.count, self.started, self.change = 15, 0, time.monotonic(), lambda data: data
+        self.encoder = av.CodecContext.create("libx264", "w")
+        self.encoder.width, self.encoder.height, self.encoder.pix_fmt, self.encoder.bit_rate = 640, 360, "yuv420p", 300_000
+        self.encoder.time_base, self.encoder.gop_size = fractions.Fraction(1, 15), 15
+        self.encoder.options = {"profile": "baseline", "tune": "zerolatency", "preset": "ultrafast"}
+
+    async def recv(self):
+        self.started += 1 / self.rate
+        await asyncio.sleep(max(0, self.started - time.monotonic()))
+        picture = np.full((360, 640, 3), 60 + self.count * 4 % 150, np.uint8)
+        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+        frame.pts, frame.time_base = self.count, self.encoder.time_base
+        packet = av.Packet(self.change(b"".join(map(bytes, self.encoder.encode(frame)))))
+        packet.pts, packet.time_base = int(self.started * 90000), fractions.Fraction(1, 90000)
+        self.count += 1
+        return packet
+
+
+class CodedPeer(AiortcPeer):
+    """Sends a `CodedTrack` in place of a colour."""
+
+    def add_more(self):
+        self.track = CodedTrack()
+        self.pc.getTransceivers()[1].sender.replaceTrack(self.track)
+
+
+# What a sender does once its frames go on, and the reason for which they do not any more.
+ROGUES = {
+    # A slice of scalable coding, which no receiver has negotiated.
+    "units": lambda track: lambda data: data + b"\0\0\0\1\x74\1\2\3",
+    # A sequence parameter set that says High.
+    "profile": lambda track: lambda data: data.replace(b"\0\0\0\1\x67\x42", b"\0\0\0\1\x67\x64"),
+    "frames": lambda track: setattr(track, "rate", 120) or (lambda data: data),
+}
+
+
+def ended(server, reason):
+    """How many forwarded pictures ended for this reason."""
+    start = f'tessera_forwarding_ended_total{{reason="{reason}"}} '
+    line, = (line for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(start))
+    return float(line.split()[1])
 
 
 def kinds(server, room):
@@ -87,6 +138,39 @@ def test_two_pages_get_each_other_s_frames_and_a_third_one_the_mix(tmp_path):
             assert not await ada.evaluate("probe.problems") and not await bob.evaluate("probe.problems")
         finally:
             await asyncio.gather(ada.close(), bob.close())
+    with Server(tmp_path / "server", own_pictures=True, full=True) as server:
+        asyncio.run(asyncio.wait_for(run(server), 150))
+
+
+@pytest.mark.usefixtures("needs_address", "good_line")
+def test_what_a_sender_may_not_send_goes_to_nobody_and_disturbs_nobody(tmp_path):
+    async def run(server):
+        eve, ada = [await Page().open(f"{server.url}/r/{room}?name={name}&join=1", 1280, 720, False, tmp_path) for name, room in (("Eve", "calm"), ("Ada", "bad"))]
+        good = await AiortcPeer(server, "calm", "Good", "green", TONES[0]).join()
+        try:
+            await eve.wait_for("probe.last('line')?.forwarded === true", 25)
+            await eve.evaluate(WATCH)
+            for reason, act in ROGUES.items():
+                rogue = await CodedPeer(server, "bad", "Rogue", "red", TONES[1], "H264").join()
+                try:
+                    await ada.wait_for("probe.last('line')?.forwarded === true", 25)
+                    before = ended(server, reason)
+                    rogue.track.change = act(rogue.track)
+
+                    async def over(reason=reason, before=before):
+                        return None if ended(server, reason) == before + 1 else f"{reason}: {ended(server, reason)}"
+                    await eventually(over, 10, "the end of what is forwarded")
+                    await ada.wait_for("!probe.last('line').forwarded", 10)
+                finally:
+                    await rogue.leave()
+                    await rogue.close()
+                await ada.wait_for("probe.last('participants').participants.length === 1", 10)
+            longest = await eve.evaluate("longest")
+            print(f"longest time without a picture in the other call: {longest:.0f} ms")
+            assert longest < 1000 and await eve.evaluate("probe.last('line').forwarded")
+            assert not await ada.evaluate("probe.problems") and not await eve.evaluate("probe.problems")
+        finally:
+            await asyncio.gather(eve.close(), ada.close(), good.close())
     with Server(tmp_path / "server", own_pictures=True, full=True) as server:
         asyncio.run(asyncio.wait_for(run(server), 150))
 
