@@ -164,7 +164,9 @@ def test_what_a_sender_may_not_send_goes_to_nobody_and_disturbs_nobody(tmp_path)
                 finally:
                     await rogue.leave()
                     await rogue.close()
-                await ada.wait_for("probe.last('participants').participants.length === 1", 10)
+                async def alone():
+                    return None if len(people(server, "bad")) == 1 else "the rogue is there still"
+                await eventually(alone, 10, "its leave")
             longest = await eve.evaluate("longest")
             print(f"longest time without a picture in the other call: {longest:.0f} ms")
             assert longest < 1000 and await eve.evaluate("probe.last('line').forwarded")
