@@ -94,6 +94,8 @@ def frames(server, what):
     return float(line.split()[1])
 
 
+# Alone, as the next one: a busy server makes no pictures for each of two, and without them nothing is forwarded.
+@pytest.mark.alone
 @pytest.mark.usefixtures("needs_address")
 def test_two_pages_get_each_other_s_frames_and_a_third_one_the_mix(tmp_path):
     async def run(server):
@@ -142,6 +144,7 @@ def test_two_pages_get_each_other_s_frames_and_a_third_one_the_mix(tmp_path):
         asyncio.run(asyncio.wait_for(run(server), 150))
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("needs_address", "good_line")
 def test_what_a_sender_may_not_send_goes_to_nobody_and_disturbs_nobody(tmp_path):
     async def run(server):
