@@ -241,7 +241,6 @@ package final class VideoIntake: Sendable {
     /// Decodes a keyframe of a sender whose frames go to others without being decoded: what the library does not take,
     /// others do not get for longer than that.
     private func check(_ frame: ReceivedVideoFrame, for forwards: [Forward]) {
-        guard lane.waiting == 0 else { return }
         lane.submit { [self] in
             let isGood = decode(frame, at: MonotonicClock.now())
             if !isShown {

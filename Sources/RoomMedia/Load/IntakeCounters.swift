@@ -20,9 +20,8 @@ package enum DecodeRefusal: String, Sendable, CaseIterable {
 
 /// Counts of all senders' frames and packets that were decoded or left out, since the start.
 package final class IntakeCounters: Sendable {
-    private final class Count: Sendable { let value = Atomic<Int>(0) }
-    private let refusals = DecodeRefusal.allCases.map { _ in Count() }
-    private let forwardEnds = ForwardingFault.allCases.map { _ in Count() }
+    private let refusals = CaseCounts<DecodeRefusal>()
+    private let forwardEnds = CaseCounts<ForwardingFault>()
     /// Frames that went on as they came, once for each rendition that has them.
     package let forwardedFrames = Atomic<Int>(0)
     package let decodedFrames = Atomic<Int>(0)
@@ -33,21 +32,9 @@ package final class IntakeCounters: Sendable {
     /// Audio packets that were not decoded because they were inaudible.
     package let restedAudioPackets = Atomic<Int>(0)
 
-    func count(_ refusal: DecodeRefusal, _ frames: Int = 1) {
-        guard let index = DecodeRefusal.allCases.firstIndex(of: refusal) else { return }
-        refusals[index].value.wrappingAdd(frames, ordering: .relaxed)
-    }
+    func count(_ refusal: DecodeRefusal, _ frames: Int = 1) { refusals.add(frames, to: refusal) }
+    package func frames(_ refusal: DecodeRefusal) -> Int { refusals[refusal] }
 
-    func count(_ fault: ForwardingFault) {
-        guard let index = ForwardingFault.allCases.firstIndex(of: fault) else { return }
-        forwardEnds[index].value.wrappingAdd(1, ordering: .relaxed)
-    }
-
-    package func ends(_ fault: ForwardingFault) -> Int {
-        ForwardingFault.allCases.firstIndex(of: fault).map { forwardEnds[$0].value.load(ordering: .relaxed) } ?? 0
-    }
-
-    package func frames(_ refusal: DecodeRefusal) -> Int {
-        DecodeRefusal.allCases.firstIndex(of: refusal).map { refusals[$0].value.load(ordering: .relaxed) } ?? 0
-    }
+    func count(_ fault: ForwardingFault) { forwardEnds.add(1, to: fault) }
+    package func ends(_ fault: ForwardingFault) -> Int { forwardEnds[fault] }
 }

@@ -137,14 +137,9 @@ package final class MixView: Sendable {
         if offer.withLock({ $0.follow(isOffered ? sole?.picture : nil, at: tick) }) { changes.offer() }
         let renditions = allRenditions
         let forwarded = renditions.filter(\.key.kind.isForwarded)
-        if !forwarded.isEmpty {
-            let senders = scene.senders(in: id.group)
-            for rendition in forwarded where !(rendition.key.kind.forwardedPicture.map(senders.contains) ?? false) {
-                rendition.stopForwarding()
-            }
-        }
-        follow(renditions, sole, at: tick, changes.needs)
-        let isWanted = renditions.contains { !$0.key.kind.isForwarded } || !snapshots.withLock(\.isEmpty)
+        stop(forwarded, sole, in: scene, at: tick)
+        let isWanted = forwarded.count < renditions.count || !snapshots.withLock(\.isEmpty)
+        note(isWanted: isWanted, isForwarded: !forwarded.isEmpty, at: tick, changes.needs)
         if !isWanted || isResuming(scene, intakes, at: tick) { return }
         canvas.value.isTaken = true
         let waiting = snapshots.withLock { snapshots in
@@ -188,18 +183,20 @@ package final class MixView: Sendable {
         }
     }
 
+    /// Stops what goes on as it came of whom nobody may see any more, and of a camera that has fallen silent.
+    private func stop(_ forwarded: [Rendition], _ sole: Arrangement.Sole?, in scene: Scene, at tick: Instant) {
+        if forwarded.isEmpty { return }
+        let senders = scene.senders(in: id.group)
+        for rendition in forwarded {
+            if !(rendition.key.kind.forwardedPicture.map(senders.contains) ?? false) { rendition.stopForwarding() }
+            // A shared screen sends nothing while it stands still.
+            if sole?.isPresented == false { rendition.endSilence(after: PassthroughOffer.silence, at: tick) }
+        }
+    }
+
     /// Notes whether somebody needs the mix, or all that members take is forwarded.
-    private func follow(
-        _ renditions: [Rendition], _ sole: Arrangement.Sole?, at tick: Instant, _ needsChanged: @Sendable () -> Void
-    ) {
-        let forwarded = renditions.filter(\.key.kind.isForwarded)
-        if forwarded.count < renditions.count || forwarded.isEmpty || !snapshots.withLock(\.isEmpty) {
-            canvas.value.lastNeed = tick
-        }
-        // A shared screen sends nothing while it stands still.
-        if sole?.isPresented == false {
-            for rendition in forwarded { rendition.endSilence(after: PassthroughOffer.silence, at: tick) }
-        }
+    private func note(isWanted: Bool, isForwarded: Bool, at tick: Instant, _ needsChanged: @Sendable () -> Void) {
+        if isWanted || !isForwarded { canvas.value.lastNeed = tick }
         let passes = tick - canvas.value.lastNeed >= Self.overlap
         if passes { canvas.value.isTaken = false }
         guard isPassing.exchange(passes, ordering: .relaxed) != passes else { return }

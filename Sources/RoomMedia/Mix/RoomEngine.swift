@@ -300,17 +300,22 @@ package final class RoomEngine: Sendable {
         return (picture, codec)
     }
 
+    /// What a participant is asked to send at most of its pictures that go to others as they come.
+    func forwardLimits(of participant: String) -> [VideoSource: BitRate] {
+        let pictures: [VideoSource: String] = [.camera: participant, .screen: PictureID.screen(of: participant)]
+        return forwardLimits.withLock { limits in pictures.compactMapValues { limits[$0]?.values.min() } }
+    }
+
     private func makeForwarding(of picture: String, in view: MixView) -> (() -> Forwarding)? {
         guard let (intake, source, requests) = state.withLock({ $0.sender(of: picture) }) else { return nil }
         let asks = Forwarding.Services(
             requestKeyframe: { requests.keyframe(source) },
             limit: { [forwardLimits] owner, rate in
-                let least = forwardLimits.withLock { limits -> BitRate? in
+                forwardLimits.withLock { limits in
                     limits[picture, default: [:]][owner] = rate
-                    defer { if limits[picture]?.isEmpty == true { limits[picture] = nil } }
-                    return limits[picture]?.values.min()
+                    if limits[picture]?.isEmpty == true { limits[picture] = nil }
+                    requests.limit(source, limits[picture]?.values.min())
                 }
-                requests.limit(source, least)
             },
             ended: { [weak view, id, refresh = services.refresh] _ in
                 view?.refuse(picture, at: MonotonicClock.now())

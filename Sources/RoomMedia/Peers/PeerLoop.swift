@@ -64,6 +64,8 @@ package final class PeerLoop: MediaLoopDelegate, @unchecked Sendable {
     package func add(_ seat: PeerSession, at now: Instant) {
         peers.add(seat)
         _ = seat.selector.setCeiling(ceiling)
+        // Another peer of a participant whose frames go to others is asked for as much as the one before.
+        seat.receiveLimits.forwarded = seat.engine.forwardLimits(of: seat.id)
         reports.set(seat, now + Self.linkPeriod)
         updateUfrags(seat)
     }

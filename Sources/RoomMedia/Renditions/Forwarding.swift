@@ -48,12 +48,12 @@ final class Forwarding: Sendable {
 
     func close() {
         intake.removeForward(ObjectIdentifier(self))
-        let hadLimit = state.withLock { state in
-            defer { state.limit = nil }
+        // Told within the lock, here and in `follow`: the last word is the last change's, whichever thread it is on.
+        state.withLock { state in
             state.hasEnded = true
-            return state.limit != nil
+            if state.limit != nil { services.limit(ObjectIdentifier(self), nil) }
+            state.limit = nil
         }
-        if hadLimit { services.limit(ObjectIdentifier(self), nil) }
     }
 
     /// The size of the forwarded picture; nil before the first frame went on.
@@ -75,13 +75,12 @@ final class Forwarding: Sendable {
     /// - Parameter least: what the weakest member's link leaves for the frames.
     func follow(_ least: BitRate?) {
         guard let least else { return }
-        let isNew = state.withLock { state in
-            if state.hasEnded { return false }
-            if let limit = state.limit, least >= limit * Self.fall, least <= limit * Self.rise { return false }
+        state.withLock { state in
+            if state.hasEnded { return }
+            if let limit = state.limit, least >= limit * Self.fall, least <= limit * Self.rise { return }
             state.limit = least
-            return true
+            services.limit(ObjectIdentifier(self), least)
         }
-        if isNew { services.limit(ObjectIdentifier(self), least) }
     }
 
     /// Takes a frame of the sender, on its loop.

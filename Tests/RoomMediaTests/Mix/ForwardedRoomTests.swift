@@ -120,6 +120,7 @@ struct ForwardedRoomTests {
         try await call.run(40)
         let (decoded, asked) = (call.decoded, call.asked.withLock { $0 })
         #expect(!call.intake.video.isShown && asked.limits.last == .kilobits(900) * RenditionControl.headers)
+        #expect(call.room.forwardLimits(of: "a") == [.camera: .kilobits(900) * RenditionControl.headers])
         _ = call.delivered()
         try await call.run(60)
         let frames = call.delivered()
@@ -154,6 +155,7 @@ struct ForwardedRoomTests {
         let later = call.delivered().suffix(5)
         #expect(later.allSatisfy { $0.key == mix }, "the old view has ended")
         #expect(call.asked.withLock { $0.limits.last } == .some(nil), "the sender may send what its tile needs")
+        #expect(call.room.forwardLimits(of: "a").isEmpty)
     }
 
     @Test("A camera that falls silent, and frames that are not the canvas', are the mix's again")
@@ -172,29 +174,26 @@ struct ForwardedRoomTests {
 
     @Test("Of who is not shown any more no frame goes on, nor in a view that has ended")
     func hidden() async throws {
-        func forwarded(_ call: Call) -> Int { call.delivered().count { $0.key.kind.isForwarded } }
+        /// How many frames go on after a scene, whose first tick may still have one.
+        func forwarded(_ call: Call, after scene: Scene, ticks: Int) async throws -> Int {
+            call.room.apply(scene)
+            try await call.run(1)
+            _ = call.delivered()
+            try await call.run(ticks)
+            return call.delivered().count { $0.key.kind.isForwarded }
+        }
         let call = try await forwardedCall(.h264)
         try await call.run(50)
         var muted = scene()
         muted.people[0].sendsVideo = false
-        call.room.apply(muted)
-        try await call.run(1)
-        _ = call.delivered()
-        try await call.run(30)
-        #expect(forwarded(call) == 0)
+        #expect(try await forwarded(call, after: muted, ticks: 30) == 0)
 
         let other = try await forwardedCall(.h264)
         try await other.run(50)
-        other.room.apply(scene(people: ["a", "b", "c"]))
-        try await other.run(2)
-        #expect(forwarded(other) > 0, "until the mix is there")
-        muted = scene(people: ["a", "b", "c"])
-        muted.people[0].isShown = false
-        other.room.apply(muted)
-        try await other.run(1)
-        _ = other.delivered()
-        try await other.run(10)
-        #expect(forwarded(other) == 0)
+        var three = scene(people: ["a", "b", "c"])
+        #expect(try await forwarded(other, after: three, ticks: 1) > 0, "until the mix is there")
+        three.people[0].isShown = false
+        #expect(try await forwarded(other, after: three, ticks: 10) == 0)
     }
 
     @Test("A name, a sign, a second tile, and the setting keep the mix")

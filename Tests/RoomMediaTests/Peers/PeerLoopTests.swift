@@ -111,6 +111,31 @@ struct PeerLoopTests {
         #expect(told.ends.isEmpty, "a removal by the room is no event")
     }
 
+    @Test("Another peer of a participant whose frames go to others is asked for as much as the one before")
+    func limits() async throws {
+        let room = still.room()
+        _ = room.add("a", hearsAs: "a", requestKeyframe: { _ in })
+        room.setAudio("a", profile: .clear, receiverLimits: OpusReceiverLimits(), to: PeerID(loop: 1, number: 7))
+        var scene = Scene(width: 320, height: 180, framesPerSecond: 30, views: [.main: Scene.View()])
+        scene.people = [
+            Scene.Person(
+                id: "a", name: "", isShown: true, sendsVideo: true, sendsAudio: false, isMuted: false, hand: false,
+                isPresenting: false, isPinned: false, joinOrder: 0, gain: 1, hearsAs: "a")
+        ]
+        room.apply(scene)
+        let key = room.subscribe(
+            "b", view: .main, format: VideoSendFormat(codec: .vp8), kind: .forwarded("a"), budget: .kilobits(500),
+            loop: 0)
+        #expect(key != nil)
+        try await withLoops { loops in
+            let asked = try await on(loops.hosts[0], loops) { host, now in
+                let seat = try Self.seat("a", in: room, on: host, budget: LoopBudget(share: 1, at: now), at: now)
+                return seat.receiveLimits.forwarded
+            }
+            #expect(asked == [.camera: .kilobits(500) * RenditionControl.headers])
+        }
+    }
+
     @Test("A check reaches the peer whose user fragment it names, and other datagrams reach no peer")
     func routes() async throws {
         let room = still.room()
