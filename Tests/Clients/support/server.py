@@ -78,6 +78,11 @@ class Endpoint:
     def get(self, path, headers=None):
         return self.request("GET", path, headers=headers)
 
+    def metrics(self, start):
+        """The values of the metrics whose lines begin so."""
+        lines = self.get("/metrics")[2].decode().splitlines()
+        return [float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(start)]
+
     def json(self, method, path, body=None, expect=200):
         status, _, data = self.request(method, path, body)
         assert status == expect, f"{method} {path}: {status} {data[:500]!r}"

@@ -79,9 +79,8 @@ ROGUES = {
 
 def ended(server, reason):
     """How many forwarded pictures ended for this reason."""
-    start = f'tessera_forwarding_ended_total{{reason="{reason}"}} '
-    line, = (line for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(start))
-    return float(line.split()[1])
+    count, = server.metrics(f'tessera_forwarding_ended_total{{reason="{reason}"}} ')
+    return count
 
 
 def kinds(server, room):
@@ -90,8 +89,8 @@ def kinds(server, room):
 
 def frames(server, what):
     """The frames of all senders that were `decoded` or `forwarded` so far."""
-    line, = (line for line in server.get("/metrics")[2].decode().splitlines() if line.startswith(f"tessera_video_frames_{what}_total "))
-    return float(line.split()[1])
+    count, = server.metrics(f"tessera_video_frames_{what}_total ")
+    return count
 
 
 # Alone, as the next one: a busy server makes no pictures for each of two, and without them nothing is forwarded.

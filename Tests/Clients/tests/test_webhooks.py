@@ -56,8 +56,7 @@ def lasting(server, reader):
 
 
 def metrics(server, name):
-    lines = server.get("/metrics")[2].decode().splitlines()
-    return [float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(f"tessera_webhook_{name}{{")]
+    return server.metrics(f"tessera_webhook_{name}{{")
 
 
 def test_each_request_is_signed_and_comes_in_the_order_of_the_stream(tmp_path, monkeypatch):
