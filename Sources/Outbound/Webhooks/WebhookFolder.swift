@@ -19,7 +19,7 @@ final class WebhookFolder {
         lock = open(directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         if lock < 0 {
             fault = "\(directory) cannot be used: \(String(cString: strerror(errno))) (events.directory)"
-        } else if flock(lock, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+        } else if !FileLock.take(lock) {
             fault = "\(directory) belongs to another server that runs now (events.directory)"
         }
     }
@@ -28,7 +28,7 @@ final class WebhookFolder {
 
     /// Lets another server use the folder.
     func unlock() {
-        if lock >= 0 { close(lock) }
+        if lock >= 0 { FileLock.release(lock) }
         lock = -1
     }
 

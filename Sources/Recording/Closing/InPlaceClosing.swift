@@ -12,8 +12,8 @@ enum InPlaceClosing {
     static func close(_ path: String, chapters: [RecordingChapter] = []) throws(RecordingError) -> RecordingReport {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unreadable(path: path, reason: String(cString: strerror(errno))) }
-        defer { Glibc.close(descriptor) }
-        guard SystemFile.lock(descriptor) else { throw .inUse(path: path) }
+        defer { FileLock.release(descriptor) }
+        guard FileLock.take(descriptor) else { throw .inUse(path: path) }
         let file = try FragmentedFile(MP4File(descriptor: descriptor, size: SystemFile.size(descriptor)), path: path)
         var index = MovieIndex(file)
         guard !index.isEmpty else { throw .nothingRecorded(path: path) }

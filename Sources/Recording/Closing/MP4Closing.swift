@@ -41,8 +41,8 @@ enum MP4Closing {
         // A process that still writes the file closes it itself.
         let held = open(source, O_RDONLY | O_CLOEXEC)
         guard held >= 0 else { throw .unreadable(path: source, reason: String(cString: strerror(errno))) }
-        defer { Glibc.close(held) }
-        guard SystemFile.lock(held) else { throw .inUse(path: source) }
+        defer { FileLock.release(held) }
+        guard FileLock.take(held) else { throw .inUse(path: source) }
         try replace(output) { temporary throws(RecordingError) in
             try copyPackets(source, to: temporary, chapters, muxer)
         }

@@ -38,10 +38,10 @@ final class FileSink: MuxerSink {
         indexClaim = reserve.map { DiskClaim($0) }
         descriptor = try Self.make(path)
         // The lock keeps repairs away from this growing file.
-        _ = SystemFile.lock(descriptor)
+        _ = FileLock.take(descriptor)
     }
 
-    deinit { if descriptor >= 0 { close(descriptor) } }
+    deinit { if descriptor >= 0 { FileLock.release(descriptor) } }
 
     /// Creates a file for writing, with `fileMode` whatever the umask is.
     static func make(_ path: String) throws(RecordingError) -> Int32 {
@@ -121,7 +121,7 @@ final class FileSink: MuxerSink {
         guard descriptor >= 0 else { return }
         if byteCount != safeByteCount, ftruncate(descriptor, safeByteCount) == 0 { byteCount = safeByteCount }
         fsync(descriptor)
-        close(descriptor)
+        FileLock.release(descriptor)
         descriptor = -1
     }
 

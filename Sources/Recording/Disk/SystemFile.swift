@@ -42,10 +42,6 @@ enum SystemFile {
         }
     }
 
-    /// Locks the file for as long as the descriptor is open. Returns false where another process holds the lock; on a
-    /// file system without locks it returns true.
-    static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
-
     static func size(_ descriptor: Int32) -> Int {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0

@@ -25,6 +25,30 @@ import Testing
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
+    /// Copies of the descriptors that this process has of a file, as a child has them until its program begins.
+    private func copies(of path: String) -> [Int32] {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        let own = numbers.filter {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)) == path
+        }
+        return own.compactMap(Int32.init).map { dup($0) }
+    }
+
+    @Test("A recording is closed while a child is being spawned")
+    func spawning() async throws {
+        let directory = ScratchDirectory()
+        let path = directory.file("a.mp4")
+        let recorder = try MP4Recorder(
+            file: path, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
+            onFailure: { Issue.record("\($0)") })
+        let child = copies(of: path)
+        defer { for descriptor in child { close(descriptor) } }
+        #expect(child.count == 1)
+        try FlashAndBeep().feed(recorder, 0..<2000)
+        _ = try await recorder.finish()
+        #expect(try RecordingRepair.check(file: path).closedProperly)
+    }
+
     @Test("A large file is closed in place, and decodes like its copy", arguments: RecordingAudio.allCases)
     func same(audio: RecordingAudio) async throws {
         let directory = ScratchDirectory()
