@@ -315,12 +315,12 @@ export class Call extends EventTarget {
     await this.connection?.resumed();
   }
 
-  /// What is done about a bad line comes with its first bad moment.
+  /// What is done about a bad line comes while the line has room, else with its first bad moment.
   async readLine() {
     const state = await this.line?.read(this.data);
     if (!state) return;
     this.emit('line', state);
-    if (!this.thinLine && state.loss < SOME_LOSS && (state.mayUp ?? ROOMY) >= ROOMY) return;
+    if (!this.thinLine && !state.provesRoom && state.loss < SOME_LOSS && (state.mayUp ?? ROOMY) >= ROOMY) return;
     try {
       this.thinLine ??= import('./thin-line.js').then(({ ThinLine }) => new ThinLine(this));
       await (await this.thinLine).read(state);

@@ -30,20 +30,23 @@ export class Later {
   /** @param {() => Promise<Script>} load */
   constructor(load) { this.#load = load; }
 
-  /// Returns the script, or tells the user that it cannot be loaded and returns null.
-  /** @returns {Promise<Script | null>} */
-  async get() {
-    const timer = setTimeout(() => notice(t('later.loading')), PATIENCE);
+  /// Loads the script and the words before they are needed. What does not come is tried again the next time.
+  async prepare() {
     try {
       const [script] = await Promise.all([this.#loading ??= this.#load(), addDialogWords()]);
       this.loaded = script;
     } catch {
-      // It is tried again the next time.
       this.#loading = null;
-      notice(t('later.failed'));
-    } finally {
-      clearTimeout(timer);
     }
+  }
+
+  /// Returns the script, or tells the user that it cannot be loaded and returns null.
+  /** @returns {Promise<Script | null>} */
+  async get() {
+    const timer = setTimeout(() => notice(t('later.loading')), PATIENCE);
+    await this.prepare();
+    clearTimeout(timer);
+    if (!this.loaded) notice(t('later.failed'));
     return this.loaded;
   }
 }

@@ -11,6 +11,9 @@ const FROZEN_STILLS = 18_000;
 const OLD = 5000;
 /// A freeze of this length that has just ended is told, s.
 const FREEZE = 0.3;
+/// What is needed on a bad line is fetched while it has room: after so many good readings, where each way carries so much,
+/// kbit/s.
+const PROVEN = 10, ROOM = 300;
 
 /**
  * @typedef {{ at: number, down: number, up: number, lost: number, received: number, alive: number, frozen: number, decoded: number }} Counters
@@ -25,6 +28,7 @@ export class LineState {
   #aliveAt = 0;
   #pictureAt = 0;
   #wasSilent = false;
+  #goodReadings = 0;
   /** @type {Record<string, any> | null} */
   #server = null;
   #serverAt = 0;
@@ -39,8 +43,9 @@ export class LineState {
     this.#serverAt = at;
   }
 
-  /// Returns {quality: good|fair|poor, code, loss, down, up, lossDown, lossUp, roundTrip, mayUp, …figures, estimate, reason}: rates
-  /// in kbit/s, losses 0 to 1, the round trip in seconds; null where nothing is known. Null until there are two readings.
+  /// Returns {quality: good|fair|poor, code, loss, down, up, lossDown, lossUp, roundTrip, mayUp, …figures, estimate, reason,
+  /// provesRoom}: rates in kbit/s, losses 0 to 1, the round trip in seconds; null where nothing is known. `provesRoom`: with this
+  /// reading the line has been good for long enough. Null until there are two readings.
   /** @param {Counters} now @param {Figures} figures @param {Circumstances} circumstances */
   read(now, figures, circumstances) {
     const before = this.#before;
@@ -61,10 +66,16 @@ export class LineState {
     const { lossUp, roundTrip } = isSilent || !(figures.reportAge <= OLD) ? { lossUp: null, roundTrip: null } : figures;
     const loss = Math.max(lossDown ?? 0, lossUp ?? 0);
     const froze = isBack || now.frozen - before.frozen > FREEZE;
+    const judgement = this.#judge(now, loss, froze, isSilent, circumstances);
+    const estimate = this.#server?.estimate && now.at - this.#serverAt <= OLD ? Math.round(this.#server.estimate / 1000) : null;
+    // A browser measures no more of the way up than the server asks it to send.
+    const needed = Math.min(ROOM, 0.9 * (this.#server?.asked ?? Infinity) / 1000);
+    const isGood = judgement.quality === 'good' && (estimate ?? ROOM) >= ROOM && (figures.mayUp ?? ROOM) >= needed;
+    this.#goodReadings = isGood ? this.#goodReadings + 1 : 0;
     return {
-      ...this.#judge(now, loss, froze, isSilent, circumstances), ...figures, loss, lossDown, lossUp, roundTrip,
+      ...judgement, ...figures, loss, lossDown, lossUp, roundTrip,
       framesPerSecond: isSilent || this.#isFrozen(now) ? 0 : figures.framesPerSecond ?? null, down: rate('down'), up: rate('up'),
-      estimate: this.#server?.estimate && now.at - this.#serverAt <= OLD ? Math.round(this.#server.estimate / 1000) : null, reason: this.#server?.reason || null,
+      estimate, reason: this.#server?.reason || null, provesRoom: this.#goodReadings === PROVEN,
       mayUp: isSilent ? null : figures.mayUp ?? null, heard: this.#server?.heard ?? null, seen: this.#server?.seen ?? null, forwarded: this.#server?.forwarded,
     };
   }

@@ -56,7 +56,11 @@ export function showCall(call) {
   on('layoutChosen', ({ by, name }) => tell({ kind: 'layout', text: t('layout.changed', { name: call.people.find(by)?.name ?? t('news.somebody'), layout: layoutTitle(name) }) }));
   on('role', role => tell({ kind: 'told', key: 'role', text: t(`role.now.${role}`), seconds: 10, actions: isNowOnStage(call) ? [{ text: t('stage.speak'), act: () => call.sending.setAudio(true) }] : [] }));
   on('keptMuted', reason => tell({ kind: 'told', key: 'muted', text: t(`muted.${reason}`) }));
-  on('line', showLine);
+  on('line', state => {
+    showLine(state);
+    // Over a line that has become thin the sentence about it would come late.
+    if (state.provesRoom) seldom.prepare();
+  });
   on('stream', () => play(call.stream));
   on('problem', problem => tell({ kind: 'problem', key: `problem ${problem.code} ${problem.device ?? ''}`, text: explain(problem) }));
   // What is over needs no word: the notice of it goes, and no other.

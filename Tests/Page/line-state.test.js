@@ -123,3 +123,22 @@ test('an estimate of which nothing was heard for long is not shown', () => {
   link.says(FULL).second();
   assert.equal(link.last.estimate, 2300);
 });
+
+test('ten good seconds prove once that the line has room, a poor one or a thin way does not', () => {
+  const proofs = (link, count) => Array.from({ length: count }, () => (link.second(), link.last.provesRoom)).filter(Boolean).length;
+  const link = new Link();
+  assert.equal(proofs(link, 8), 0);
+  assert.equal(proofs(link, 30), 1);
+  link.second({ lost: 20 });
+  assert.equal(proofs(link, 9), 0);
+  assert.equal(proofs(link, 30), 1, 'and again after a bad moment');
+  const thinUp = new Link();
+  thinUp.figures.mayUp = 200;
+  assert.equal(proofs(thinUp, 30), 0);
+  assert.equal(proofs(thinUp.says({ ...FULL, asked: 150_000 }), 30), 1, 'the server asks for no more');
+  const down = estimate => {
+    const thin = new Link();
+    return Array.from({ length: 30 }, () => proofs(thin.says({ ...FULL, estimate }), 1)).filter(Boolean).length;
+  };
+  assert.deepEqual([down(200_000), down(400_000)], [0, 1]);
+});
