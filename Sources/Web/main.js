@@ -23,12 +23,11 @@ import { bindRecordings, followRecording, mark, openRecordings } from '/assets/r
 import { bindSelf } from '/assets/self.js';
 import { applySettings, bindSettings } from '/assets/settings.js';
 import { actionOf } from '/assets/shortcuts.js';
-import { showCall } from '/assets/show.js';
+import { showCall, tellMutedSpeech } from '/assets/show.js';
 import { bindSide, isSideOpen, showSide, unread } from '/assets/side.js';
 import { bindStage, toggleFullScreen } from '/assets/stage.js';
 import { followStreaming } from '/assets/streaming.js';
 import { Call } from '/assets/tessera.js';
-import { MutedSpeech } from '/assets/voice.js';
 import { bindUnrecorded, isUnwilling } from '/assets/unrecorded.js';
 import { explain, has, t } from '/assets/words.js';
 
@@ -134,7 +133,7 @@ bindInvitation(() => (call?.connection ? call : null));
 bindSettings(sending, lobby, () => (call?.connection ? call : null));
 bindUnrecorded(() => (call?.connection ? call : null));
 bindAvatar(() => (call?.connection ? call : null));
-new MutedSpeech(sending);
+tellMutedSpeech(sending);
 
 // ---- People and chat
 

@@ -90,6 +90,19 @@ function authorOf(call, { from, to, all, name }) {
   return t('chat.privateTo', { name, to: call.people.find(to)?.name ?? t('news.somebody') });
 }
 
+/// Tells who speaks while muted. What listens comes with the first mute.
+/** @param {import('./sending.js').Sending} sending */
+export function tellMutedSpeech(sending) {
+  const listen = async () => {
+    if (!isMuted(sending)) return;
+    sending.removeEventListener('changed', listen);
+    await import('/assets/voice.js').then(({ MutedSpeech }) => new MutedSpeech(sending), () => sending.addEventListener('changed', listen));
+  };
+  sending.addEventListener('changed', listen);
+}
+
+const isMuted = ({ connection, audio, audioTrack }) => connection && !audio && audioTrack;
+
 /// Who comes from the audience has the microphone off.
 const isNowOnStage = call => call.role === 'participant' && !call.sending.audio;
 

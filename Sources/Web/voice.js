@@ -1,8 +1,10 @@
 // A word to who speaks while muted.
 
+import { watchLevel } from '/assets/devices.js';
 import { notice } from '/assets/elements.js';
-import { watchLevel } from '/assets/tessera.js';
 import { t } from '/assets/words.js';
+// What all scripts share stays one file: esbuild makes one of each set of files that some of them share.
+import '/assets/lobby.js';
 
 // A level of speech, for so many of the ten measurements of a second; and the pause between two words about it.
 const LOUD = 0.12, LOUD_TIMES = 4, PAUSE = 20_000;
@@ -14,6 +16,7 @@ export class MutedSpeech {
     this.sending = sending;
     this.told = -Infinity;
     sending.addEventListener('changed', () => this.update());
+    this.update();
   }
 
   update() {
