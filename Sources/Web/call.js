@@ -64,6 +64,9 @@ export class Call extends EventTarget {
     this.layoutBefore = null;
     /** @type {Connection | null} */
     this.connection = null;
+    /// The connection whose offer went with the join, until that is answered.
+    /** @type {Connection | null} */
+    this.proposed = null;
     /// The connection that the call has left in a move.
     /** @type {Connection | null} */
     this.oldConnection = null;
@@ -202,6 +205,7 @@ export class Call extends EventTarget {
       for (const kind of ['joined', 'moving', 'left', 'lost', 'error', ...Object.keys(this.handlers)]) {
         signalling.addEventListener(kind, ({ detail }) => this.told(socket, kind, detail));
       }
+      if (socket === 0) signalling.proposal = this.propose(signalling);
       if (!takesSeat) return;
       this.people.expect();
       this.successor = new Successor(this, socket, signalling, within);
@@ -235,6 +239,7 @@ export class Call extends EventTarget {
     allAreBack: () => this.tellComings([], this.people.settle()),
     refuse: ({ code, message }) => {
       this.listeners.abort();
+      this.closeMedia();
       this.sending.refused();
       this.emit('refused', { code, message });
     },
@@ -273,7 +278,8 @@ export class Call extends EventTarget {
     // The audience has nothing to send until it comes on stage, and then chooses when.
     this.sending.enter({ isHeld, isAudience: this.isViewer });
     if (isFirst && !this.isViewer && !this.isModerator && (this.settings.muteOnEntry || !this.may('unmute'))) this.comeInMuted();
-    this.connect(message.iceServers ?? []);
+    const isAnswered = Boolean(message.answers && this.proposed);
+    this.connect(message.iceServers ?? [], isAnswered);
     if (isFirst) this.emit('entered', message.room);
     this.emit('seat');
     if (isHeld) this.emit('consent');
@@ -284,7 +290,7 @@ export class Call extends EventTarget {
     this.emit('people');
     clearInterval(this.lineTimer);
     this.lineTimer = setInterval(() => this.readLine(), LINE_EVERY);
-    await this.connection?.offer();
+    if (!isAnswered) await this.connection?.offer();
   }
 
   /// The server keeps the audio off: what the page shows is the same.
@@ -310,6 +316,8 @@ export class Call extends EventTarget {
     this.connection?.use(this.signalling);
     this.history(message, false);
     this.sendState();
+    // What was said of it on either side may have been lost with the socket.
+    if (this.sending.screen) this.sendPresent();
     this.emit('room');
     this.emit('people');
     await this.connection?.resumed();
@@ -338,6 +346,8 @@ export class Call extends EventTarget {
   }
 
   closeMedia() {
+    this.proposed?.close();
+    this.proposed = null;
     this.connection?.close();
     this.connection = this.sending.connection = null;
     this.tiles = null;
@@ -347,12 +357,34 @@ export class Call extends EventTarget {
   /// shown already is known.
   history({ chat }, isEarlier) { for (const message of chat ?? []) this.emit('chat', { ...message, isEarlier }); }
 
-  connect(iceServers) {
+  /// `isAnswered`: the server answers the offer that went with the join.
+  connect(iceServers, isAnswered) {
     this.connection?.close();
     this.stream.getTracks().forEach(track => this.stream.removeTrack(track));
-    const connection = this.connection = this.sending.connection = this.makeConnection(this.signalling, iceServers);
+    const { proposed, sending } = this;
+    this.proposed = null;
+    if (!isAnswered) proposed?.close();
+    const connection = this.connection = sending.connection = isAnswered && proposed ? proposed : this.makeConnection(this.signalling, iceServers);
     this.line = new Line(connection.pc);
+    if (connection !== proposed) return this.channel.open(connection.pc);
+    connection.useServers(iceServers);
+    connection.expectAnswer();
+    // Nothing was sent before the room was known.
+    connection.sendAudio(sending.sentAudio);
+    connection.sendVideo(sending.sentVideo);
+  }
+
+  /// Makes the first connection, and returns its offer: with the join it needs no round trip of its own. Nothing is sent by it
+  /// until the user is in.
+  async propose(signalling) {
+    const connection = this.proposed = this.makeConnection(signalling, []);
     this.channel.open(connection.pc);
+    try {
+      return await connection.propose();
+    } catch {
+      // The offer after the join tells what is wrong.
+      return null;
+    }
   }
 
   /// A connection that sends what the user sends. What comes by it is shown once it is that of the call.

@@ -63,12 +63,28 @@ export class Connection extends EventTarget {
       this.next = { ...this.next, ...options };
       return;
     }
+    this.signalling.send({ type: 'offer', sdp: await this.propose(options) }, false);
+    this.expectAnswer();
+  }
+
+  /// The offer, which the caller sends.
+  async propose(options = {}) {
     this.isWaiting = true;
     await this.pc.setLocalDescription(await this.pc.createOffer(options));
-    this.signalling.send({ type: 'offer', sdp: this.withCeiling(this.pc.localDescription.sdp) }, false);
-    // A socket can be dead without an event: a missing answer is the sign.
+    return this.withCeiling(this.pc.localDescription.sdp);
+  }
+
+  /// A socket can be dead without an event: a missing answer is the sign.
+  expectAnswer() {
     clearTimeout(this.answerTimer);
     this.answerTimer = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
+  }
+
+  /// What the server says of relays after the offer was made: the paths by them are offered behind it.
+  useServers(iceServers) {
+    if (!iceServers.length) return;
+    this.pc.setConfiguration({ ...this.pc.getConfiguration(), iceServers });
+    this.offer({ iceRestart: true });
   }
 
   /// The offer with the most that the server may send (RFC 3890): browsers write no such line.

@@ -13,6 +13,9 @@ export class Signalling extends EventTarget {
     this.url = url;
     this.join = join;
     this.state = new SignallingState({ seat });
+    /// The offer that goes with the first join; null: none.
+    /** @type {Promise<string | null> | null} */
+    this.proposal = null;
     /** @type {WebSocket | null} */
     this.socket = null;
     this.timers = new Map();
@@ -44,7 +47,7 @@ export class Signalling extends EventTarget {
     for (const action of actions) {
       if (action.type === 'connect') this.connect();
       else if (action.type === 'drop') this.drop();
-      else if (action.type === 'join') this.write({ type: 'join', ...this.join, ...(action.resume ? { resume: action.resume } : {}) });
+      else if (action.type === 'join') this.enter(action.resume);
       else if (action.type === 'send') this.write(action.message);
       else if (action.type === 'timer') this.set(action.name, action.after);
       else this.dispatchEvent(new CustomEvent(action.event, { detail: action.detail }));
@@ -57,6 +60,14 @@ export class Signalling extends EventTarget {
     socket.onopen = () => this.act(this.state.opened());
     socket.onmessage = ({ data }) => this.act(this.state.heard(JSON.parse(data)));
     socket.onclose = () => this.act(this.state.lost());
+  }
+
+  async enter(resume) {
+    const { socket, proposal } = this;
+    this.proposal = null;
+    const offer = resume ? null : await proposal;
+    // Another socket joins by itself.
+    if (socket === this.socket) this.write({ type: 'join', ...this.join, ...(resume && { resume }), ...(offer && { offer }) });
   }
 
   drop() {

@@ -37,8 +37,10 @@ class User {
     }
   }
 
+  /// A server answers the offer of a join, unless the message says otherwise.
   async hears(message, socket = sockets.length - 1) {
-    sockets[socket].says(message);
+    const answers = message.type === 'joined' && Boolean(sockets[socket].last('join')?.offer);
+    sockets[socket].says({ ...(answers && { answers }), ...message });
     if (message.type === 'joined') {
       await pass(1);
       sockets[socket].says({ type: 'answer', sdp: '' });
@@ -72,6 +74,57 @@ class User {
     return this;
   }
 }
+
+test('the first offer goes with the join, and nothing is sent by it before the user is in', async () => {
+  const user = new User(10);
+  await pass(30);
+  assert.equal(sockets[0].last('join').offer, 'offer');
+  assert.deepEqual(connections.map(one => one.leaving), ['']);
+  await user.hears(joined());
+  user.says(ON);
+  assert.equal(connections.length, 1);
+  assert.equal(sockets[0].last('offer'), undefined);
+});
+
+test('a server that does not answer it is offered anew, and so is one that lets the user wait', async () => {
+  const old = new User(10);
+  await pass(30);
+  await old.hears(joined({ answers: false }));
+  old.says(ON);
+  assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed', 'connected']);
+  assert.equal(sockets[0].sent.filter(({ type }) => type === 'offer').length, 1);
+  const waiting = new User(10);
+  await pass(30);
+  await waiting.hears({ type: 'waiting' });
+  assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed']);
+  await waiting.hears(joined({ answers: false }));
+  waiting.says(ON);
+  assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed', 'connected']);
+});
+
+test('who is to come later joins again and offers anew; a refusal closes the connection', async () => {
+  const user = new User(10);
+  await pass(10);
+  sockets[0].says({ type: 'error', code: 'overloaded', message: 'later', retryAfter: 1, fatal: true });
+  sockets[0].dies();
+  await pass(2500);
+  assert.deepEqual([sockets.length, sockets[1].last('join').offer], [2, undefined]);
+  await user.hears(joined());
+  user.says(ON);
+  const refused = new User(10);
+  await pass(30);
+  await refused.hears({ type: 'error', code: 'forbidden', message: 'no', fatal: true });
+  assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed']);
+});
+
+test('relays that the server names are offered behind the first offer', async () => {
+  const user = new User(10), iceServers = [{ urls: ['turn:turn.example'], username: 'u', credential: 'c' }];
+  await pass(30);
+  await user.hears(joined({ iceServers }));
+  await pass(10);
+  assert.deepEqual(connections[0].configuration.iceServers, iceServers);
+  assert.equal(sockets[0].sent.filter(({ type }) => type === 'offer').length, 1);
+});
 
 test('a join before the devices are open sends them once they are', async () => {
   const user = new User(1000);

@@ -48,6 +48,43 @@ import Testing
         #expect(session.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
     }
 
+    /// A join with an offer of so many bytes.
+    private func join(offering count: Int) -> String {
+        #"{"type":"join","room":"r","name":"Anna","offer":""# + String(repeating: "o", count: count) + #""}"#
+    }
+
+    @Test func `an offer that comes with a join is answered behind joined, and one that is too long is refused`() {
+        var session = SignallingSession(sdpLimit: 1000)
+        let speaker = SharedEvent(.speaker("p2"))
+        #expect(session.received(join(offering: 1000)).count == 1)
+        #expect(session.handleEvent(speaker).isEmpty)
+        #expect(
+            session.seated(welcome, iceServers: []) == [
+                .send(.joined(welcome, iceServers: [], answers: true)),
+                .seat(.offer(String(repeating: "o", count: 1000))), .send(.event(speaker)),
+            ])
+        #expect(
+            String(buffer: ServerMessage.joined(welcome, iceServers: [], answers: true).bytes).contains(
+                #""answers":true"#))
+        #expect(!String(buffer: ServerMessage.joined(welcome, iceServers: []).bytes).contains("answers"))
+        var other = SignallingSession(sdpLimit: 1000)
+        #expect(harmless(other.received(join(offering: 1001))) == "bad_sdp")
+        #expect(other.received(join(offering: 10)).count == 1, "it may join after that")
+    }
+
+    @Test func `of who waits or is refused no offer is kept`() {
+        var waiting = SignallingSession(sdpLimit: 1000)
+        _ = waiting.received(join(offering: 10))
+        _ = waiting.mustWait()
+        _ = waiting.waited(.admitted)
+        #expect(waiting.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
+        var refused = SignallingSession(sdpLimit: 1000)
+        _ = refused.received(join(offering: 10))
+        _ = refused.refused(Refusal(.tooFast, "later"), wasResume: false)
+        _ = refused.received(#"{"type":"join","room":"r","name":"Anna"}"#)
+        #expect(refused.seated(welcome, iceServers: []) == [.send(.joined(welcome, iceServers: []))])
+    }
+
     @Test func `a host comes back with a key, which joined and role tell, and a bot is none`() {
         var session = SignallingSession(sdpLimit: 1000)
         let actions = session.received(#"{"type":"join","room":"r","name":"Anna","hostKey":"secret","host":false}"#)

@@ -49,9 +49,12 @@ package enum ClientMessage: Sendable, Equatable {
         var deltas: Bool
         /// See `JoinRequest.drawsSigns`.
         var drawsSigns: Bool
+        /// The client's first offer, which is answered right after `joined`.
+        var offer: String?
 
         private enum Keys: String, CodingKey {
-            case room, name, token, pin, hostKey, host, visit, role, layout, view, recorded, resume, deltas, drawsSigns
+            case room, name, token, pin, hostKey, host, visit, role, layout, view, recorded, resume, deltas, drawsSigns,
+                offer
         }
 
         package init(from decoder: any Decoder) throws {
@@ -76,6 +79,7 @@ package enum ClientMessage: Sendable, Equatable {
             recorded = try members.decodeIfPresent(Bool.self, forKey: .recorded)
             deltas = try members.decodeIfPresent(Bool.self, forKey: .deltas) ?? false
             drawsSigns = try members.decodeIfPresent(Bool.self, forKey: .drawsSigns) ?? false
+            offer = try members.decodeIfPresent(String.self, forKey: .offer)
         }
     }
 

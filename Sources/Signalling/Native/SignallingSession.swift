@@ -66,6 +66,8 @@ struct SignallingSession: Sendable {
     private var announcement: Int?
     /// The participants of `joined`, until the first announcement; nil where the client wants no changes.
     private var welcomed: Roster?
+    /// The offer of a join that is not over.
+    private var offer: String?
     private let sdpLimit: Int
 
     init(sdpLimit: Int) { self.sdpLimit = sdpLimit }
@@ -113,10 +115,7 @@ struct SignallingSession: Sendable {
         case .join, .ping:
             return []
         case .offer(let sdp):
-            guard sdp.utf8.count <= sdpLimit else {
-                throw Refusal(.badSDP, "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)")
-            }
-            return [.seat(.offer(sdp))]
+            return [.seat(.offer(try checked(sdp)))]
         case .candidate(let line):
             guard (line?.utf8.count ?? 0) <= 2048 else { throw Refusal(.badMessage, "candidate: too long") }
             return [.seat(.candidate(line))]
@@ -177,6 +176,7 @@ struct SignallingSession: Sendable {
             throw Refusal(.unknownLayout, "there is no such layout")
         }
         let view = try join.view.map { name throws(Refusal) in try viewName(name) }
+        offer = try join.offer.map { sdp throws(Refusal) in try checked(sdp) }
         state = .joining(held: [])
         let role = join.role ?? .participant
         // A viewer has a peer that could send, since it may be brought on stage.
@@ -189,6 +189,13 @@ struct SignallingSession: Sendable {
         request.drawsSigns = join.drawsSigns
         if join.recorded == false { request.unrecordedBy = [.own] }
         return [.join(request, asksRole: join.role != nil, token: join.token)]
+    }
+
+    private func checked(_ sdp: String) throws(Refusal) -> String {
+        guard sdp.utf8.count <= sdpLimit else {
+            throw Refusal(.badSDP, "sdp: at most \(sdpLimit) bytes (limits.sdpBytes)")
+        }
+        return sdp
     }
 
     private func viewName(_ name: String) throws(Refusal) -> String {
@@ -205,14 +212,18 @@ struct SignallingSession: Sendable {
         // A message of the chat that came during the join is in the history already.
         let known = Set(welcome.chat.map(\.id))
         let new = held.filter { if case .chat(let chat) = $0.event { !known.contains(chat.id) } else { true } }
-        return [.send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas))]
-            + new.flatMap { handleEvent($0) }
+        let offer = self.offer.take()
+        return [
+            .send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas, answers: offer != nil))
+        ] + (offer.map { [.seat(.offer($0))] } ?? []) + new.flatMap { handleEvent($0) }
     }
 
     /// The join has to wait until a moderator lets the client in.
     mutating func mustWait() -> [Action] {
         guard case .joining = state else { return [.stopWaiting] }
         state = .waiting
+        // Who is let in offers anew: nothing is kept of those who wait.
+        offer = nil
         return [.send(.waiting)]
     }
 
@@ -245,7 +256,7 @@ struct SignallingSession: Sendable {
     /// Handles a refused join or resume. After some refusals the client may try again on this connection.
     mutating func refused(_ error: Refusal, wasResume: Bool) -> [Action] {
         guard case .joining = state else { return [] }
-        state = .outside
+        (state, offer) = (.outside, nil)
         // A lost seat is no fault of the client, which joins again.
         if wasResume { return [.send(.error(error, fatal: false))] }
         return failed(error)

@@ -118,6 +118,8 @@ globalThis.RTCPeerConnection = class {
     return { sender, direction: '' };
   }
   getTransceivers() { return []; }
+  getConfiguration() { return this.configuration ?? {}; }
+  setConfiguration(configuration) { this.configuration = configuration; }
   createDataChannel() { return { readyState: 'open', send() {} }; }
   async createOffer() { return { sdp: 'offer' }; }
   async setLocalDescription(description) {

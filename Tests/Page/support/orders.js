@@ -154,6 +154,7 @@ function happenings(world, random) {
     },
     'node dies': () => { if (world.isUp) world.die(); },
     'next node refuses': () => { world.refusesMoves = !world.refusesMoves; },
+    'joins are answered or not': () => { world.answersJoins = !world.answersJoins; },
     'slow answers': () => { world.answerDelay = any([5, 500]); },
     'waiting room': () => { world.admits = any(['anyone', 'moderator']); },
     'recorded': () => { world.isRecorded = !world.isRecorded; },

@@ -21,6 +21,8 @@ export class World {
     this.void = new Set();
     this.ids = 0;
     this.answerDelay = 5;
+    /// The node is new enough to answer the offer of a join.
+    this.answersJoins = true;
     /// The next node refuses who comes.
     this.refusesMoves = false;
   }
@@ -64,8 +66,8 @@ export class World {
     }
   }
 
-  join(socket, { resume }) {
-    if (!resume) return this.admits === 'anyone' ? this.enter(socket) : this.wait(socket);
+  join(socket, { resume, offer }) {
+    if (!resume) return this.admits === 'anyone' ? this.enter(socket, this.answersJoins && Boolean(offer)) : this.wait(socket);
     const seat = this.seats.find(({ id, node }) => id === resume.id && node === this.node);
     if (seat) {
       if (seat.socket && seat.socket !== socket) {
@@ -87,22 +89,23 @@ export class World {
     this.says(socket, { type: 'waiting' });
   }
 
-  enter(socket) {
+  enter(socket, answers = false) {
     this.ids += 1;
-    this.sit(socket, `p${this.ids}`);
+    this.sit(socket, `p${this.ids}`, answers);
   }
 
-  sit(socket, id) {
+  sit(socket, id, answers = false) {
     const role = this.seats.find(seat => seat.id === id)?.role ?? 'participant';
-    const seat = { id, socket, node: this.node, role, hasMedia: false, audio: null, video: null, isPresenting: false, lostAt: null };
+    const seat = { id, socket, node: this.node, role, hasMedia: answers, audio: null, video: null, isPresenting: false, lostAt: null };
     this.seats.push(seat);
-    this.welcome(seat, true);
+    this.welcome(seat, true, answers);
+    if (answers) this.says(socket, { type: 'answer', sdp: '' }, this.answerDelay);
   }
 
-  welcome({ id, role, socket }, fresh) {
+  welcome({ id, role, socket }, fresh, answers = false) {
     this.says(socket, {
       type: 'joined', room: 'r', you: { id, role, resume: { id, secret: 's' } }, ...(fresh ? { fresh } : {}), participants: [{ id }], layout: 'grid', view: 'main',
-      scope: 'room', pin: [], chat: [], settings: {}, ...(this.isRecorded ? { willRecord: true } : {}),
+      scope: 'room', pin: [], chat: [], settings: {}, ...(this.isRecorded ? { willRecord: true } : {}), ...(answers && { answers }),
     });
   }
 
