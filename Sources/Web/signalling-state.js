@@ -181,7 +181,8 @@ export class SignallingState {
     this.resume = message.you.resume ?? null;
     this.isJoined = true;
     this.attempt = 0;
-    return [tell('joined', { ...message, resumed, isSameSeat }), ...this.queue.splice(0).map(each => /** @type {Action} */ ({ type: 'send', message: each }))];
+    // What has waited first: who hears of the seat may say something newer of the same.
+    return [...this.queue.splice(0).map(each => /** @type {Action} */ ({ type: 'send', message: each })), tell('joined', { ...message, resumed, isSameSeat })];
   }
 
   /// Joins again, with a new connection.
