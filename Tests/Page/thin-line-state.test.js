@@ -50,6 +50,16 @@ test('a queue that stands on the way up is a thin line, whatever the browser tak
   for (const line of [{ roundTrip: 0.9 }, { lossUp: 0.2, roundTrip: 0.3 }]) assert.deepEqual(new User().seconds(60, line).rests, []);
 });
 
+test('a browser at its least rests the camera where reports are still late after some seconds', () => {
+  const least = { mayUp: 93 }, full = { ...least, roundTrip: 1.05 };
+  // As seen at 60 kbit/s: the round trip is known late.
+  assert.deepEqual(new User().seconds(10).seconds(3, least).seconds(5, full).rests, [[16, true]]);
+  // At 150: the queue of the old rate is gone by then, while the estimate stays.
+  assert.deepEqual(new User().seconds(10).seconds(2, least).seconds(2, full).seconds(60, { ...least, roundTrip: 0.13 }).rests, []);
+  // Far away, and nothing stands in a queue.
+  assert.deepEqual(new User().seconds(10, { roundTrip: 0.9 }).seconds(60, { ...least, roundTrip: 0.95 }).rests, []);
+});
+
 test('it is tried again after 30 s, and in vain twice as late each time, up to five minutes', () => {
   const user = new User().seconds(1500, THIN);
   const resting = user.rests.filter(([, rests]) => rests).map(([at]) => at), back = user.rests.filter(([, rests]) => !rests).map(([at]) => at);
