@@ -5,10 +5,9 @@ import { CallSession } from './call-session.js';
 import { Channel } from './channel.js';
 import { Connection } from './connection.js';
 import { Line } from './line.js';
-import { Successor } from './moving.js';
 import { People } from './people.js';
 import { PictureChoice } from './picture-choice.js';
-import { Signalling } from './signalling.js';
+import { openAhead, Signalling } from './signalling.js';
 
 // How often the link is measured, ms.
 const LINE_EVERY = 1000;
@@ -37,7 +36,7 @@ export class Call extends EventTarget {
     this.server = server;
     this.room = request.room;
     this.isTold = isTold;
-    this.people = new People();
+    this.people = this.makePeople();
     /// What the server tells of breakout groups, with the time at which it came (`at`); null: nothing.
     this.breakout = null;
     /// The picture and the sound of the call, the same object for the whole call.
@@ -71,8 +70,10 @@ export class Call extends EventTarget {
     /** @type {Connection | null} */
     this.oldConnection = null;
     /// The media of the next server while the call moves there.
-    /** @type {Successor | null} */
+    /** @type {import('./moving.js').Successor | null} */
     this.successor = null;
+    /** @type {Promise<void> | null} */
+    this.prepared = null;
     /** @type {Line | null} */
     this.line = null;
     this.lineTimer = this.awake = null;
@@ -94,6 +95,9 @@ export class Call extends EventTarget {
     this.listen();
     this.act(this.session.start());
   }
+
+  /// Opens the socket of a call that may begin soon: the join then need not wait for it.
+  static openAhead(server = new URL(import.meta.url).origin) { openAhead(socketAddress(server)); }
 
   /// The socket of the call, and the one to the server to which it moves.
   get signalling() { return /** @type {Signalling} */ (this.sockets.get(this.session.current)); }
@@ -208,9 +212,13 @@ export class Call extends EventTarget {
       if (socket === 0) signalling.proposal = this.propose(signalling);
       if (!takesSeat) return;
       this.people.expect();
-      this.successor = new Successor(this, socket, signalling, within);
+      this.prepared = this.prepareMove(socket, signalling, within);
     },
-    connect: ({ socket }) => this.sockets.get(socket)?.open(),
+    connect: async ({ socket }) => {
+      if (socket) await this.prepared;
+      const signalling = this.sockets.get(socket);
+      if (signalling && !signalling.state.isClosed) signalling.open();
+    },
     retire: ({ socket }) => this.sockets.get(socket)?.retire(),
     leave: ({ socket }) => this.sockets.get(socket)?.leave(),
     close: ({ socket }) => this.sockets.get(socket)?.close(),
@@ -278,8 +286,7 @@ export class Call extends EventTarget {
     // The audience has nothing to send until it comes on stage, and then chooses when.
     this.sending.enter({ isHeld, isAudience: this.isViewer });
     if (isFirst && !this.isViewer && !this.isModerator && (this.settings.muteOnEntry || !this.may('unmute'))) this.comeInMuted();
-    const isAnswered = Boolean(message.answers && this.proposed);
-    this.connect(message.iceServers ?? [], isAnswered);
+    const isAnswered = this.connect(message.iceServers ?? []);
     if (isFirst) this.emit('entered', message.room);
     this.emit('seat');
     if (isHeld) this.emit('consent');
@@ -301,7 +308,8 @@ export class Call extends EventTarget {
   }
 
   async answered({ sdp }) {
-    const { connection } = this;
+    // The answer to a join comes before the seat.
+    const connection = this.connection ?? this.proposed;
     try {
       await connection?.answered(sdp);
     } catch (error) {
@@ -328,6 +336,7 @@ export class Call extends EventTarget {
     const state = await this.line?.read(this.data);
     if (!state) return;
     this.emit('line', state);
+    if (state.provesRoom) import('./moving.js').catch(() => {});
     if (!this.thinLine && !state.provesRoom && state.loss < SOME_LOSS && (state.mayUp ?? ROOMY) >= ROOMY) return;
     try {
       this.thinLine ??= import('./thin-line.js').then(({ ThinLine }) => new ThinLine(this));
@@ -357,21 +366,25 @@ export class Call extends EventTarget {
   /// shown already is known.
   history({ chat }, isEarlier) { for (const message of chat ?? []) this.emit('chat', { ...message, isEarlier }); }
 
-  /// `isAnswered`: the server answers the offer that went with the join.
-  connect(iceServers, isAnswered) {
+  /// Returns whether the server has answered the offer that went with the join: then there is nothing to be offered.
+  connect(iceServers) {
     this.connection?.close();
     this.stream.getTracks().forEach(track => this.stream.removeTrack(track));
-    const { proposed, sending } = this;
+    const { proposed, sending } = this, answered = proposed?.isAnswered ? proposed : null;
     this.proposed = null;
-    if (!isAnswered) proposed?.close();
-    const connection = this.connection = sending.connection = isAnswered && proposed ? proposed : this.makeConnection(this.signalling, iceServers);
-    this.line = new Line(connection.pc);
-    if (connection !== proposed) return this.channel.open(connection.pc);
-    connection.useServers(iceServers);
-    connection.expectAnswer();
-    // Nothing was sent before the room was known.
+    if (!answered) proposed?.close();
+    const connection = this.connection = sending.connection = answered ?? this.makeConnection(this.signalling, iceServers);
+    this.line = this.makeLine(connection.pc);
+    if (!answered) {
+      this.channel.open(connection.pc);
+      return false;
+    }
+    // Nothing was sent before the room was known, and nothing shown.
     connection.sendAudio(sending.sentAudio);
     connection.sendVideo(sending.sentVideo);
+    this.showTracks(connection);
+    connection.useServers(iceServers);
+    return true;
   }
 
   /// Makes the first connection, and returns its offer: with the join it needs no round trip of its own. Nothing is sent by it
@@ -386,6 +399,9 @@ export class Call extends EventTarget {
       return null;
     }
   }
+
+  makePeople() { return new People(); }
+  makeLine(pc) { return new Line(pc); }
 
   /// A connection that sends what the user sends. What comes by it is shown once it is that of the call.
   makeConnection(signalling, iceServers) {
@@ -420,8 +436,19 @@ export class Call extends EventTarget {
     this.oldConnection = this.connection;
     this.connection = this.sending.connection = next.connection;
     if (next.connection.remote.getTracks().length) this.showTracks(next.connection);
-    this.line = next.line ?? new Line(next.connection.pc);
+    this.line = next.line ?? this.makeLine(next.connection.pc);
     this.channel.take(next.channel);
+  }
+
+  /// Most calls move nowhere.
+  async prepareMove(socket, signalling, within) {
+    try {
+      const { Successor } = await import('./moving.js');
+      if (!signalling.state.isClosed) this.successor = new Successor(this, socket, signalling, within);
+    } catch {
+      // Its page may be of another version. The call comes back once the present server ends it.
+      this.act(this.session.nextFailed(socket));
+    }
   }
 
   /// What the user has asked of the next server is for the present one after all.

@@ -21,6 +21,8 @@ export class Connection extends EventTarget {
     this.successor = null;
     /// The screen is presented once the server has this connection's section for it.
     this.owesScreen = Boolean(screen);
+    /// Whether the server has answered an offer.
+    this.isAnswered = false;
     /// full, less or audio.
     this.data = 'full';
     this.pc = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
@@ -64,7 +66,9 @@ export class Connection extends EventTarget {
       return;
     }
     this.signalling.send({ type: 'offer', sdp: await this.propose(options) }, false);
-    this.expectAnswer();
+    // A socket can be dead without an event: a missing answer is the sign.
+    clearTimeout(this.answerTimer);
+    this.answerTimer = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
   }
 
   /// The offer, which the caller sends.
@@ -72,12 +76,6 @@ export class Connection extends EventTarget {
     this.isWaiting = true;
     await this.pc.setLocalDescription(await this.pc.createOffer(options));
     return this.withCeiling(this.pc.localDescription.sdp);
-  }
-
-  /// A socket can be dead without an event: a missing answer is the sign.
-  expectAnswer() {
-    clearTimeout(this.answerTimer);
-    this.answerTimer = setTimeout(() => this.signalling.reopen(), ANSWER_WITHIN);
   }
 
   /// What the server says of relays after the offer was made: the paths by them are offered behind it.
@@ -116,6 +114,7 @@ export class Connection extends EventTarget {
   async answered(sdp) {
     clearTimeout(this.answerTimer);
     if (this.pc.signalingState !== 'have-local-offer') return;
+    this.isAnswered = true;
     await this.pc.setRemoteDescription({ type: 'answer', sdp });
     if (this.data !== 'full' || this.screen.sender.track) await this.limitCamera();
     this.isWaiting = false;

@@ -110,6 +110,8 @@ function ended(end) {
   $('ended-title').focus();
 }
 
+// Who is about to join finds the socket open.
+for (const type of ['pointermove', 'focusin', 'input']) $('join-form').addEventListener(type, () => Call.openAhead());
 $('rejoin').onclick = openLobby;
 $('stop-waiting').onclick = () => call.leave();
 

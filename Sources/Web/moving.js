@@ -1,8 +1,6 @@
 // The media of a call that moves to another server: a second connection is made while the call goes on as it is, and the
-// session is told once that one has picture and sound.
-
-import { Line } from './line.js';
-import { People } from './people.js';
+// session is told once that one has picture and sound. The script comes while the line has room, or with the first move: it
+// imports nothing of the call's, so that both stay one file.
 
 const LOOK_EVERY = 50;
 // Packets of audio after which it plays: the browser's buffer then has some.
@@ -22,7 +20,7 @@ export class Successor {
     this.socket = socket;
     this.signalling = signalling;
     this.within = within;
-    this.people = new People();
+    this.people = call.makePeople();
     /// Who should be there before the call changes over.
     this.missing = new Set(call.people.list.map(({ id }) => id).filter(id => id !== call.id));
     /** @type {import('./connection.js').Connection | null} */
@@ -31,7 +29,7 @@ export class Successor {
     /** @type {HTMLVideoElement | null} */
     this.preview = null;
     /// Has read once, so that its next reading shows figures.
-    /** @type {Line | null} */
+    /** @type {import('./line.js').Line | null} */
     this.line = null;
     this.isOver = this.hasPicture = false;
   }
@@ -93,7 +91,7 @@ export class Successor {
       await until(() => !this.missing.size, Math.min(COMPANY_WITHIN, this.within * 1000 * COMPANY_SHARE));
       await until(() => false, SETTLING);
     }
-    const line = new Line(connection.pc);
+    const line = this.call.makeLine(connection.pc);
     if (!isOver()) await line.read();
     if (isOver()) return;
     this.line = line;

@@ -5,6 +5,30 @@ import { SignallingState } from './signalling-state.js';
 
 export { retryDelay } from './signalling-state.js';
 
+/// How long a socket waits for a join, ms: the server closes it after half a minute.
+const FRESH = 20_000;
+/// The socket that was opened ahead of a join.
+/** @type {{ url: string, socket: WebSocket, since: number } | null} */
+let ahead = null;
+
+/// Opens a socket that the next call to this address finds open: for who is about to join.
+/** @param {string} url */
+export function openAhead(url) {
+  const isFresh = ahead?.url === url && ahead.socket.readyState <= WebSocket.OPEN && performance.now() - ahead.since < FRESH;
+  if (isFresh) return;
+  ahead?.socket.close();
+  ahead = { url, socket: new WebSocket(url), since: performance.now() };
+}
+
+/** @param {string} url */
+function takeAhead(url) {
+  const found = ahead;
+  ahead = null;
+  if (found?.url === url && found.socket.readyState <= WebSocket.OPEN && performance.now() - found.since < FRESH) return found.socket;
+  found?.socket.close();
+  return new WebSocket(url);
+}
+
 export class Signalling extends EventTarget {
   /// `join` is the first message, without its type; `url` the address of /signal. `seat`: the signalling whose seat this
   /// one takes over; it ends where it does not get the seat.
@@ -56,8 +80,9 @@ export class Signalling extends EventTarget {
   }
 
   connect() {
-    const socket = this.socket = new WebSocket(this.url);
+    const socket = this.socket = takeAhead(this.url);
     socket.onopen = () => this.act(this.state.opened());
+    if (socket.readyState === WebSocket.OPEN) queueMicrotask(() => socket.onopen?.(new Event('open')));
     socket.onmessage = ({ data }) => this.act(this.state.heard(JSON.parse(data)));
     socket.onclose = () => this.act(this.state.lost());
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { connections, devices, pass, sockets } from './support/browser.js';
+import '../../Sources/Web/moving.js';
 import { followPlace } from '../../Sources/Web/place.js';
 
 const { Call, Sending } = await import('../../Sources/Web/tessera.js');
@@ -37,11 +38,15 @@ class User {
     }
   }
 
-  /// A server answers the offer of a join, unless the message says otherwise.
-  async hears(message, socket = sockets.length - 1) {
-    const answers = message.type === 'joined' && Boolean(sockets[socket].last('join')?.offer);
-    sockets[socket].says({ ...(answers && { answers }), ...message });
-    if (message.type === 'joined') {
+  /// A server answers the offer of a join before it says `joined`; `isOld`: one that does not.
+  async hears(message, socket = sockets.length - 1, isOld = false) {
+    const answers = message.type === 'joined' && !isOld && sockets[socket].last('join')?.offer;
+    if (answers) {
+      sockets[socket].says({ type: 'answer', sdp: '' });
+      await pass(1);
+    }
+    sockets[socket].says(message);
+    if (message.type === 'joined' && !answers) {
       await pass(1);
       sockets[socket].says({ type: 'answer', sdp: '' });
     }
@@ -89,7 +94,7 @@ test('the first offer goes with the join, and nothing is sent by it before the u
 test('a server that does not answer it is offered anew, and so is one that lets the user wait', async () => {
   const old = new User(10);
   await pass(30);
-  await old.hears(joined({ answers: false }));
+  await old.hears(joined(), 0, true);
   old.says(ON);
   assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed', 'connected']);
   assert.equal(sockets[0].sent.filter(({ type }) => type === 'offer').length, 1);
@@ -97,7 +102,7 @@ test('a server that does not answer it is offered anew, and so is one that lets 
   await pass(30);
   await waiting.hears({ type: 'waiting' });
   assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed']);
-  await waiting.hears(joined({ answers: false }));
+  await waiting.hears(joined(), 0, true);
   waiting.says(ON);
   assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed', 'connected']);
 });
@@ -117,6 +122,23 @@ test('who is to come later joins again and offers anew; a refusal closes the con
   assert.deepEqual(connections.map(({ connectionState }) => connectionState), ['closed']);
 });
 
+test('a call takes the socket that was opened ahead, and no old one', async () => {
+  for (const [age, count] of [[1, 1], [1000, 1], [21_000, 2]]) {
+    last?.leave();
+    sockets.length = connections.length = 0;
+    Call.openAhead('http://server');
+    Call.openAhead('http://server');
+    await pass(age);
+    const ahead = sockets[0];
+    assert.equal(sockets.length, 1);
+    last = new Call(new Sending(), { server: 'http://server', room: 'r', name: 'Ada' });
+    await pass(20);
+    assert.equal(sockets.length, count);
+    assert.equal(ahead.last('join')?.offer, count === 1 ? 'offer' : undefined);
+    assert.equal(sockets.at(-1).last('join').offer, 'offer');
+  }
+});
+
 test('relays that the server names are offered behind the first offer', async () => {
   const user = new User(10), iceServers = [{ urls: ['turn:turn.example'], username: 'u', credential: 'c' }];
   await pass(30);
@@ -130,7 +152,7 @@ test('a join before the devices are open sends them once they are', async () => 
   const user = new User(1000);
   await pass(20);
   await user.hears(joined());
-  user.did('connected', 'entered', 'connected').says({ audio: 'opening', video: 'opening' });
+  user.did('connected', 'entered').says({ audio: 'opening', video: 'opening' });
   await pass(1000);
   user.says({ audio: 'on', video: 'opening' });
   await pass(1000);
@@ -191,7 +213,7 @@ test('a recorded room gets silence and black pictures until the answer', async (
   const user = new User(10, { isTold: false });
   await pass(30);
   await user.hears(joined({ willRecord: true }));
-  user.did('connected', 'entered', 'consent', 'connected').says(OFF);
+  user.did('connected', 'entered', 'consent').says(OFF);
   assert.ok(connections[0].senders[0].track && user.call.isHeld);
   await user.call.consent(true);
   user.says(ON);

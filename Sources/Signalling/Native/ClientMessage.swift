@@ -49,7 +49,7 @@ package enum ClientMessage: Sendable, Equatable {
         var deltas: Bool
         /// See `JoinRequest.drawsSigns`.
         var drawsSigns: Bool
-        /// The client's first offer, which is answered right after `joined`.
+        /// The client's first offer, which is answered before `joined`.
         var offer: String?
 
         private enum Keys: String, CodingKey {

@@ -17,9 +17,8 @@ package enum ServerMessage: Sendable, Equatable {
         case change
     }
 
-    /// `countsViewers`: the participants are listed as in `ParticipantsForm.roster`. `answers`: the answer to the join's
-    /// offer follows.
-    case joined(Welcome, iceServers: [ICEServers.Entry], countsViewers: Bool = false, answers: Bool = false)
+    /// `countsViewers`: the participants are listed as in `ParticipantsForm.roster`.
+    case joined(Welcome, iceServers: [ICEServers.Entry], countsViewers: Bool = false)
     case answer(sdp: String)
     case pong
     /// The client has to be let in.
@@ -60,8 +59,8 @@ package enum ServerMessage: Sendable, Equatable {
 
     package var json: JSONValue {
         switch self {
-        case .joined(let welcome, let iceServers, let countsViewers, let answers):
-            welcome.json(iceServers, countsViewers: countsViewers, answers: answers)
+        case .joined(let welcome, let iceServers, let countsViewers):
+            welcome.json(iceServers, countsViewers: countsViewers)
         case .waiting: ["type": "waiting"]
         case .pong: ["type": "pong"]
         case .answer(let sdp): ["type": "answer", "sdp": .string(sdp)]
@@ -111,7 +110,7 @@ package struct Welcome: Sendable, Equatable {
     /// nil: there are no breakout groups.
     var breakout: BreakoutNotice?
 
-    fileprivate func json(_ iceServers: [ICEServers.Entry], countsViewers: Bool, answers: Bool) -> JSONValue {
+    fileprivate func json(_ iceServers: [ICEServers.Entry], countsViewers: Bool) -> JSONValue {
         let roster = countsViewers ? Roster(participants) : nil
         return .object(
             [
@@ -132,7 +131,7 @@ package struct Welcome: Sendable, Equatable {
             where: [
                 "viewers": roster.map { .integer($0.viewers) }, "willRecord": willRecord ? true : nil,
                 "preRoll": preRoll > .zero ? .number(preRoll.inSeconds) : nil, "fresh": isFresh ? true : nil,
-                "breakout": breakout?.message, "answers": answers ? true : nil,
+                "breakout": breakout?.message,
             ])
     }
 }

@@ -185,7 +185,17 @@ package final class SignallingEndpoint: Sendable {
             _ = old.step { $0.handleEvent(SharedEvent(.left(.replaced))) }
         }
         let servers = iceServers.entries(for: seat.id, now: Int(Date().timeIntervalSince1970))
-        await perform(client.step { $0.seated(welcome, iceServers: servers) }, client)
+        let answer = await answerJoin(seat, client)
+        await perform(client.step { $0.seated(welcome, iceServers: servers, answer: answer) }, client)
+    }
+
+    /// Answers the offer that came with the join; nil: there was none, or it is refused. Then the client, which offers
+    /// behind `joined`, is told why.
+    private func answerJoin(_ seat: any ConferenceSeat, _ client: SignallingConnection) async -> String? {
+        guard let offer = client.takeOffer(), client.spend({ $0.offer(at: MonotonicClock.now()) }) == .zero else {
+            return nil
+        }
+        return try? await seat.offer(offer).text
     }
 
     private func handle(_ request: SignallingSession.SeatRequest, _ client: SignallingConnection) async {
@@ -261,6 +271,7 @@ final class SignallingConnection: Sendable {
     var seat: (any ConferenceSeat)? { heldSeat.withLock { $0 } }
 
     var isJoining: Bool { session.withLock { $0.isJoining } }
+    func takeOffer() -> String? { session.withLock { $0.takeOffer() } }
 
     func take(_ wait: AdmissionWait) { self.wait.withLock { $0 = wait } }
 

@@ -205,17 +205,22 @@ struct SignallingSession: Sendable {
 
     // MARK: From the conference
 
-    mutating func seated(_ welcome: Welcome, iceServers: [ICEServers.Entry]) -> [Action] {
+    /// The offer that came with the join, to be answered before `seated`.
+    mutating func takeOffer() -> String? { offer.take() }
+
+    /// - Parameter answer: to the join's offer. It goes first, since it is what the client waits for, and `joined` of a
+    ///   large room is long on a thin line.
+    mutating func seated(
+        _ welcome: Welcome, iceServers: [ICEServers.Entry], answer: String? = nil
+    ) -> [Action] {
         guard case .joining(let held) = state else { return [.leave()] }
         state = .inside
         if wantsDeltas { welcomed = Roster(welcome.participants) }
         // A message of the chat that came during the join is in the history already.
         let known = Set(welcome.chat.map(\.id))
         let new = held.filter { if case .chat(let chat) = $0.event { !known.contains(chat.id) } else { true } }
-        let offer = self.offer.take()
-        return [
-            .send(.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas, answers: offer != nil))
-        ] + (offer.map { [.seat(.offer($0))] } ?? []) + new.flatMap { handleEvent($0) }
+        let joined = ServerMessage.joined(welcome, iceServers: iceServers, countsViewers: wantsDeltas)
+        return (answer.map { [.send(.answer(sdp: $0))] } ?? []) + [.send(joined)] + new.flatMap { handleEvent($0) }
     }
 
     /// The join has to wait until a moderator lets the client in.

@@ -69,7 +69,7 @@ import WebFiles
         let call = mentioned(by: ["index.html"])
         let later = [
             "recordings-dialog.", "layout-menu.", "host-menus.", "invite-dialog.", "file-sending.", "avatar-picture.",
-            "breakout.", "told.", "voice.",
+            "breakout.", "told.", "voice.", "moving.",
         ].map { prefix in
             files.values.filter { $0.name.hasPrefix(prefix) }
         }

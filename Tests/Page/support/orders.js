@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 
+import '../../../Sources/Web/moving.js';
 import { followPlace } from '../../../Sources/Web/place.js';
 import { bindPushToTalk } from '../../../Sources/Web/push-to-talk.js';
 import { clock, connections, devices, network, pass, reset } from './browser.js';

@@ -98,15 +98,15 @@ export class World {
     const role = this.seats.find(seat => seat.id === id)?.role ?? 'participant';
     const seat = { id, socket, node: this.node, role, hasMedia: answers, audio: null, video: null, isPresenting: false, lostAt: null };
     this.seats.push(seat);
-    this.welcome(seat, true, answers);
-    if (answers) this.says(socket, { type: 'answer', sdp: '' }, this.answerDelay);
+    if (answers) this.says(socket, { type: 'answer', sdp: '' });
+    this.welcome(seat, true, answers ? this.answerDelay : 2);
   }
 
-  welcome({ id, role, socket }, fresh, answers = false) {
+  welcome({ id, role, socket }, fresh, after = 2) {
     this.says(socket, {
       type: 'joined', room: 'r', you: { id, role, resume: { id, secret: 's' } }, ...(fresh ? { fresh } : {}), participants: [{ id }], layout: 'grid', view: 'main',
-      scope: 'room', pin: [], chat: [], settings: {}, ...(this.isRecorded ? { willRecord: true } : {}), ...(answers && { answers }),
-    });
+      scope: 'room', pin: [], chat: [], settings: {}, ...(this.isRecorded ? { willRecord: true } : {}),
+    }, after);
   }
 
   says(socket, message, after = 2) { setTimeout(() => { if (socket.readyState === 1) socket.says(message); }, after); }
