@@ -137,7 +137,7 @@ struct Endpoints: Sendable {
             WebSocketEndpoint(
                 pattern: .path("/signal"), maxMessageBytes: configuration.limits.messageBytes,
                 oversized: { String(buffer: ServerMessage.error($0 ? inside : outside, fatal: true).bytes) },
-                compresses: { ServerMessage.isDescription($0) },
+                compresses: { ServerMessage.isCompressible($0) },
                 serve: { await signalling.serve($0) }),
             placement: .byMessage(.creates) { ClientMessage.room(joinedBy: $0) },
             entry: { door, _, message, room throws(Refusal) in

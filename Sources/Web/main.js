@@ -111,7 +111,7 @@ function ended(end) {
 }
 
 // Who is about to join finds the socket open.
-for (const type of ['pointermove', 'focusin', 'input']) $('join-form').addEventListener(type, () => Call.openAhead());
+for (const type of ['pointermove', 'pointerdown', 'focusin', 'input']) $('join-form').addEventListener(type, () => Call.openAhead());
 $('rejoin').onclick = openLobby;
 $('stop-waiting').onclick = () => call.leave();
 

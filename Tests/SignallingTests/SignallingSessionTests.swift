@@ -370,14 +370,31 @@ import Testing
         #expect(session.handleEvent(seventh) == [.send(.event(seventh, .change))])
     }
 
-    /// What others have written stands beside secrets in the welcome, which so must not be compressed.
-    @Test func `a description is known by its first bytes, and nothing else is one`() {
-        var welcome = welcome
-        welcome.name = #"{"sdp":"#
-        #expect(ServerMessage.isDescription(ServerMessage.answer(sdp: "v=0\r\n").bytes))
-        for other in [ServerMessage.joined(welcome, iceServers: []), .pong, .waiting, .left(.left)] {
-            #expect(!ServerMessage.isDescription(other.bytes), "\(other)")
-        }
+    /// What others have written stands beside secrets in the welcome, which is compressed where they are told once.
+    @Test func `descriptions, tiles and the welcome to a new seat may be compressed, and nothing else`() {
+        let isCompressible = { (sent: ServerMessage) in ServerMessage.isCompressible(sent.bytes) }
+        #expect(isCompressible(.answer(sdp: "v=0\r\n")))
+        let tiles = TilesInfo(width: 1280, height: 720, tiles: [])
+        #expect(isCompressible(.event(SharedEvent(.tiles(tiles)))))
+        var fresh = welcome
+        fresh.isFresh = true
+        #expect(isCompressible(.joined(fresh, iceServers: [])))
+        var hosted = fresh
+        hosted.hostKey = "key"
+        // A seat that comes back, and texts that try to look like another message.
+        var named = welcome
+        named.name = #"{"sdp":","fresh":true,"#
+        named.chat = [
+            ChatMessage(
+                id: "c", from: "p2", fromName: #"","fresh":true,"#, text: #","fresh":true,"type":"joined","#, at: Date()
+            )
+        ]
+        let chat = SharedEvent(.chat(named.chat[0]))
+        let others: [ServerMessage] = [
+            .joined(welcome, iceServers: []), .joined(hosted, iceServers: []), .joined(named, iceServers: []),
+            .event(chat), .pong, .waiting, .left(.left),
+        ]
+        for other in others { #expect(!isCompressible(other), "\(other)") }
     }
 
     @Test func `during a join the newest event of each state waits`() {

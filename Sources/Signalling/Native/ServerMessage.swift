@@ -45,10 +45,19 @@ package enum ServerMessage: Sendable, Equatable {
         if case .event(let shared, .change) = self { .event(shared, .roster) } else { nil }
     }
 
-    /// Whether the bytes are those of a session description: the longest message of a join, and without anything that
-    /// another participant has written.
-    package static func isDescription(_ bytes: ByteBuffer) -> Bool {
-        bytes.readableBytesView.starts(with: #"{"sdp":"#.utf8)
+    /// Whether the bytes are those of a message that is long at a join, and may be compressed: the length of a compressed
+    /// message tells something of a secret beside what others have written.
+    ///
+    /// A session description and the tiles have nothing that another participant has written. `joined` of a new seat has
+    /// its secret, but tells it once: nobody can compare lengths. A host's key and the secret of a seat that comes back
+    /// are told again.
+    package static func isCompressible(_ bytes: ByteBuffer) -> Bool {
+        let view = bytes.readableBytesView
+        if view.starts(with: #"{"sdp":"#.utf8) || view.starts(with: #"{"height":"#.utf8) { return true }
+        guard view.starts(with: #"{"chat":["#.utf8) || view.starts(with: #"{"breakout":{"#.utf8) else { return false }
+        // A quote within a text has a backslash before it, so that no name looks like a member.
+        return view.contains(#","fresh":true,"#.utf8) && view.contains(#","type":"joined","#.utf8)
+            && !view.contains(#""hostKey":"#.utf8)
     }
 
     /// One JSON object on one line.

@@ -49,6 +49,8 @@ CARRIED = """connections.at(-1).getStats().then(stats => {
   };
 })"""
 SHOWN = "document.getElementById('mix')?.videoWidth > 0"
+CALL_IS_THERE = "performance.getEntriesByType('resource').some(({ name, responseEnd }) => name.includes('/main.') && responseEnd)"
+BUTTON = "(({ left, top }) => ({ x: left + 5, y: top + 5 }))(document.getElementById('join').getBoundingClientRect())"
 # Notes when the first sound and the first picture are there, in ms after the click.
 LOOK = """(() => {
   window.clicked = performance.now();
@@ -90,6 +92,9 @@ async def measure(server, link, seconds=0):
             await browser.call("Page.addScriptToEvaluateOnNewDocument", source=PROBE)
             await browser.call("Page.navigate", url=url, timeout=90)
             await browser.wait_for("document.getElementById('join')?.checkVisibility() && document.getElementById('join').textContent", 90)
+            # Who clicks has seen the lobby, and moved the pointer to its button.
+            await browser.wait_for(CALL_IS_THERE, 90)
+            await browser.call("Input.dispatchMouseEvent", type="mouseMoved", **await browser.evaluate(BUTTON))
             await settled(far, 2)
             await browser.evaluate(LOOK)
             await browser.wait_for("window.shown && window.heard", 60)
