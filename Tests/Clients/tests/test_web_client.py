@@ -102,7 +102,7 @@ async def in_the_lobby(desk):
     await desk.type("#room", "stand/up")
     await desk.click("#join")
     assert not await desk.evaluate("document.getElementById('join-form').checkValidity()")
-    assert not await desk.evaluate("probe.sockets.length"), "a room name that cannot be was sent"
+    assert not await desk.evaluate("probe.sent.length"), "a room name that cannot be was sent"
     await desk.type("#room", "standup")
     await desk.shot("desk-lobby")
     await desk.click("#join")
