@@ -47,6 +47,7 @@ package final class MixView: Sendable {
     private let lane: SerialLane
     private let renditions = Guarded<[RenditionKey: Rendition]>([:])
     private let published: Guarded<TilesInfo>
+    private let wasArranged = Atomic(false)
     private let snapshots = Guarded<[@Sendable (Picture) -> Void]>([])
     private let offer = Guarded(PassthroughOffer())
     private let isPassing = Atomic<Bool>(false)
@@ -70,6 +71,8 @@ package final class MixView: Sendable {
     }
 
     var tiles: TilesInfo { published.withLock { $0 } }
+    /// Whether `tiles` are those of a scene. A new view has none before its first tick.
+    var isArranged: Bool { wasArranged.load(ordering: .acquiring) }
 
     // MARK: - Forwarding
 
@@ -131,7 +134,7 @@ package final class MixView: Sendable {
         _ tick: Instant, _ scene: Scene, _ intakes: [String: VideoIntake], _ changes: Changes
     ) {
         guard scene.views[id] != nil else { return }
-        arrange(scene, intakes, changes.tiles)
+        arrange(scene, intakes, changes)
         let sole = canvas.value.arrangement.sole(in: scene)
         let isOffered = scene.passthrough && !id.isOutgoing && sole?.isPlain == true
         if offer.withLock({ $0.follow(isOffered ? sole?.picture : nil, at: tick) }) { changes.offer() }
@@ -213,17 +216,21 @@ package final class MixView: Sendable {
     }
 
     /// Arranges the tiles anew when the members, the speaker or the layout changed.
-    private func arrange(_ scene: Scene, _ intakes: [String: VideoIntake], _ tilesChanged: @Sendable () -> Void) {
+    private func arrange(_ scene: Scene, _ intakes: [String: VideoIntake], _ changes: Changes) {
         let moved = canvas.value.arrangement.follow(scene) { intakes[$0]?.aspectRatio ?? 16.0 / 9 }
         if let layout = canvas.value.arrangement.layout {
             canvas.value.compositor.background = layout.background
             canvas.value.compositor.style = layout.style
         }
         canvas.value.compositor.transition = overload.level == .none ? scene.transition : .zero
-        guard moved else { return }
+        guard moved else {
+            if !wasArranged.exchange(true, ordering: .acquiringAndReleasing) { changes.needs() }
+            return
+        }
         canvas.value.composed.removeAll(keepingCapacity: true)
         published.withLock { $0 = canvas.value.arrangement.info(width: format.width, height: format.height) }
-        tilesChanged()
+        wasArranged.store(true, ordering: .releasing)
+        changes.tiles()
     }
 
     private func scale(_ picture: Picture, _ rung: Ladder.Rung) -> Picture {

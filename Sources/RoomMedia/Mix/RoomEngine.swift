@@ -398,8 +398,11 @@ package final class RoomEngine: Sendable {
                 if let intake = intakes[tile.picture] { shown.insert(ObjectIdentifier(intake)) }
             }
         }
+        // A view in place of one that has ended has no tiles before its first tick, which comes here again: who was in the
+        // other one would be decoded anew from a keyframe that had to be requested.
+        let isArranged = views.values.allSatisfy(\.isArranged)
         for person in people.values {
-            for intake in person.intake.pictures {
+            for intake in person.intake.pictures where isArranged || shown.contains(ObjectIdentifier(intake)) {
                 intake.setShown(shown.contains(ObjectIdentifier(intake)), at: now)
             }
         }

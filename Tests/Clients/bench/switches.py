@@ -46,13 +46,11 @@ async def run(server, directory, rounds):
         for number in range(rounds):
             for page in pages:
                 await page.evaluate(LONGEST)
-            process = await asyncio.to_thread(caller(server, "two", "Cy", "--seconds", 60).__enter__)
-            for page in pages:
-                await page.wait_for("probe.last('tiles').tiles.length === 3", 10)
-            await asyncio.sleep(2.5)
-            gaps["in"].append([await page.evaluate(LONGEST) for page in pages])
-            process.terminate()
-            await asyncio.to_thread(process.wait, 10)
+            with caller(server, "two", "Cy", "--seconds", 60):
+                for page in pages:
+                    await page.wait_for("probe.last('tiles').tiles.length === 3", 10)
+                await asyncio.sleep(2.5)
+                gaps["in"].append([await page.evaluate(LONGEST) for page in pages])
             for page in pages:
                 await page.wait_for("probe.last('tiles').tiles.length === 1", 10)
             await page.wait_for(FORWARDED, 20)

@@ -196,6 +196,28 @@ struct ForwardedRoomTests {
         #expect(try await forwarded(other, after: three, ticks: 10) == 0)
     }
 
+    /// Switching decoding off and on again cost half a second of standing pictures where a sender had just sent a keyframe.
+    @Test("A view in place of one that has ended goes on with the senders' pictures, without a keyframe")
+    func replaces() async throws {
+        let call = try Call(scene(people: ["a", "b", "c"]), codec: .h264)
+        let mix = call.room.subscribe("b", view: .main, format: format(.h264), kind: .rung(0), budget: nil, loop: 0)
+        try await call.run(40)
+        #expect(mix != nil && call.intake.video.isShown)
+        let (asked, decoded) = (call.asked.withLock { $0.keyframes }, call.decoded)
+        call.room.apply(scene())
+        #expect(call.intake.video.isShown)
+        #expect(
+            call.room.subscribe("b", view: own, format: format(.h264), kind: .rung(0), budget: nil, loop: 0) != nil)
+        try await call.run(30)
+        #expect(call.asked.withLock { $0.keyframes } == asked && call.decoded >= decoded + 28)
+        // Who has no tile in the new view is decoded no more.
+        var away = scene()
+        away.people[0].sendsVideo = false
+        call.room.apply(away)
+        try await call.run(2)
+        #expect(!call.intake.video.isShown)
+    }
+
     @Test("A name, a sign, a second tile, and the setting keep the mix")
     func conditions() async throws {
         func offered(_ change: (inout Scene) -> Void) async throws -> Bool {
