@@ -11,11 +11,11 @@ const FRESH = 20_000;
 /** @type {{ url: string, socket: WebSocket, since: number } | null} */
 let ahead = null;
 
-/// Opens a socket that the next call to this address finds open: for who is about to join.
+/// Opens a socket that the next call to this address finds open: for who is about to join. One in this time, however often
+/// the user moves, and whatever became of it.
 /** @param {string} url */
 export function openAhead(url) {
-  const isFresh = ahead?.url === url && ahead.socket.readyState <= WebSocket.OPEN && performance.now() - ahead.since < FRESH;
-  if (isFresh) return;
+  if (ahead?.url === url && performance.now() - ahead.since < FRESH) return;
   ahead?.socket.close();
   ahead = { url, socket: new WebSocket(url), since: performance.now() };
 }

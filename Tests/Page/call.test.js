@@ -139,6 +139,20 @@ test('a call takes the socket that was opened ahead, and no old one', async () =
   }
 });
 
+test('a server that refuses the socket that is opened ahead is asked once', async () => {
+  last?.leave();
+  sockets.length = connections.length = 0;
+  for (let count = 0; count < 100; count += 1) {
+    Call.openAhead('http://server');
+    await pass(50);
+    sockets[0].dies();
+  }
+  assert.equal(sockets.length, 1);
+  last = new Call(new Sending(), { server: 'http://server', room: 'r', name: 'Ada' });
+  await pass(20);
+  assert.equal(sockets[1].last('join').offer, 'offer', 'the call opens one of its own');
+});
+
 test('relays that the server names are offered behind the first offer', async () => {
   const user = new User(10), iceServers = [{ urls: ['turn:turn.example'], username: 'u', credential: 'c' }];
   await pass(30);
