@@ -229,7 +229,7 @@ async def data(page):
     await open_settings(page)
     await choose(page, "#data", "less")
     await page.click("#settings button[value=close]")
-    await page.wait_for("probe.sent.findLast(m => m.type === 'offer').sdp.includes('b=TIAS:200000')")
+    await page.wait_for("probe.sent.findLast(m => m.type === 'offer')?.sdp.includes('b=TIAS:200000')")
     await page.wait_for("(probe.last('line')?.sent ?? 1e9) < 230000 && probe.last('line').mode === 'reduced'", 15)
     await choose(page, "#data", "audio")
     await page.wait_for("!document.getElementById('sound-only').hidden && document.getElementById('toggle-video').classList.contains('off')")
