@@ -49,8 +49,8 @@ package enum ServerMessage: Sendable, Equatable {
     /// message tells something of a secret beside what others have written.
     ///
     /// A session description and the tiles have nothing that another participant has written. `joined` of a new seat has
-    /// its secret, but tells it once: nobody can compare lengths. A host's key and the secret of a seat that comes back
-    /// are told again.
+    /// its secret, but tells it once, and once more after each move to another server, whose seat is new there: too seldom
+    /// to compare lengths. A host's key and the secret of a seat that comes back are told again.
     package static func isCompressible(_ bytes: ByteBuffer) -> Bool {
         let view = bytes.readableBytesView
         if view.starts(with: #"{"sdp":"#.utf8) || view.starts(with: #"{"height":"#.utf8) { return true }

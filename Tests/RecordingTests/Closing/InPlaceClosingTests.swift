@@ -7,12 +7,15 @@ import Testing
 @testable import Recording
 
 @Suite struct InPlaceClosingTests {
+    private func recorder(_ file: String, audio: RecordingAudio = .aac) throws -> MP4Recorder {
+        try MP4Recorder(
+            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25, audio: audio,
+            onFailure: { Issue.record("\($0)") })
+    }
+
     /// A fragmented file as after a crash.
     private func fragments(_ directory: ScratchDirectory, audio: RecordingAudio = .aac) async throws -> [UInt8] {
-        let recorder = try MP4Recorder(
-            file: directory.file("whole.mp4"), width: FlashAndBeep.width, height: FlashAndBeep.height,
-            framesPerSecond: 25, audio: audio,
-            onFailure: { Issue.record("\($0)") })
+        let recorder = try recorder(directory.file("whole.mp4"), audio: audio)
         try FlashAndBeep().feed(recorder, 0..<6000)
         _ = await recorder.duration()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: directory.file("whole.mp4")))
@@ -38,9 +41,7 @@ import Testing
     func spawning() async throws {
         let directory = ScratchDirectory()
         let path = directory.file("a.mp4")
-        let recorder = try MP4Recorder(
-            file: path, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
-            onFailure: { Issue.record("\($0)") })
+        let recorder = try recorder(path)
         let child = copies(of: path)
         defer { for descriptor in child { close(descriptor) } }
         #expect(child.count == 1)
@@ -143,9 +144,7 @@ import Testing
     func inUse() async throws {
         let directory = ScratchDirectory()
         let file = directory.file("a.mp4")
-        let recorder = try MP4Recorder(
-            file: file, width: FlashAndBeep.width, height: FlashAndBeep.height, framesPerSecond: 25,
-            onFailure: { Issue.record("\($0)") })
+        let recorder = try recorder(file)
         try FlashAndBeep().feed(recorder, 0..<3000)
         _ = await recorder.duration()
         for limit in [0, Int.max] {
