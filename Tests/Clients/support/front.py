@@ -1,14 +1,19 @@
 """HAProxy and nginx (Debian's packages) with the configurations of scripts/deploy, before servers of a test."""
 
+import asyncio
+import contextlib
 import os
 import re
 import shutil
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
+
+import websockets
 
 from support.server import ROOT, Server, free_port
 
@@ -112,6 +117,9 @@ class Front:
         plain = socket.create_connection(("127.0.0.1", self.https), 10, source_address=(source, 0))
         return self.context.wrap_socket(plain, server_hostname=name)
 
+    def socket(self):
+        return SecureSocket(self.signal_url, self.context)
+
     def request(self, method, path, body=None, headers=None, scheme="https"):
         """(status, headers, bytes), redirects not followed."""
         if body is not None and not isinstance(body, bytes):
@@ -138,10 +146,50 @@ class Front:
         return found
 
 
+class SecureSocket:
+    """A WebSocket over TLS whose calls wait. One thread reads and writes, which is what `websockets.sync` does not do: before Python 3.13 nothing
+    guards the TLS state between its two, and about one handshake in a thousand was never answered."""
+
+    def __init__(self, url, context):
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        try:
+            self.socket = self.wait(websockets.connect(url, ssl=context).__aenter__())
+        except BaseException:
+            self.end()
+            raise
+
+    def wait(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result()
+
+    def send(self, text):
+        self.wait(self.socket.send(text))
+
+    def recv(self, seconds):
+        return self.wait(asyncio.wait_for(self.socket.recv(), seconds))
+
+    @property
+    def close_code(self):
+        return self.socket.close_code
+
+    def end(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(OSError, websockets.WebSocketException):
+            self.wait(self.socket.close())
+        self.end()
+
+
 class NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
         return None
-
 
 
 def behind(kind, folder, config="", **more):

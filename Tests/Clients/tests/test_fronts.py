@@ -18,7 +18,6 @@ import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
 from support.aiortc_peer import HTTPPeer
 from support.browser import Chromium
@@ -166,7 +165,7 @@ async def whip(outside):
 
 
 def see_events_at_once(front):
-    with connect(front.signal_url, ssl=front.context) as socket:
+    with front.socket() as socket:
         for moment, piece in events(front, 10):
             if b'"type":"reset"' in piece:
                 asked = time.monotonic()
@@ -186,7 +185,7 @@ def ranges(outside, recording):
 
 def upload(front, outside):
     """A picture of 6 MB for the chat, which is more than nginx takes by default."""
-    with connect(front.signal_url, ssl=front.context) as socket:
+    with front.socket() as socket:
         socket.send(json.dumps({"type": "join", "room": "call", "name": "Eve"}))
         resume = json.loads(socket.recv(5))["you"]["resume"]
         picture = b"\x89PNG\r\n\x1a\n" + bytes(6_000_000)
@@ -329,7 +328,7 @@ def test_haproxy_sends_nobody_to_a_node_that_is_not_ready_and_closes_the_sockets
 def test_sockets_through_a_node_that_drains_or_is_killed_end_with_it(tmp_path, kind):
     with behind(kind, tmp_path / "a") as first, behind(kind, tmp_path / "b") as second, \
             Front(kind, tmp_path / "front", [first.port, second.port]) as front, contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(connect(front.signal_url, ssl=front.context)) for _ in range(2)]
+        sockets = [stack.enter_context(front.socket()) for _ in range(2)]
         first.process.kill()
         began, ended = time.monotonic(), 0
         for there in sockets:
