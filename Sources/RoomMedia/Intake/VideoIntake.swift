@@ -12,15 +12,19 @@ package struct DecodeServices: Sendable {
     package let pixelsPerSecond: Int
     package let shared: SharedDecodeBudget
     package let counters: IntakeCounters
+    /// The time, by which frames are late and budgets fill again.
+    let now: @Sendable () -> Instant
 
     package init(
-        pool: WorkPool, meter: StageMeter, pixelsPerSecond: Int, shared: SharedDecodeBudget, counters: IntakeCounters
+        pool: WorkPool, meter: StageMeter, pixelsPerSecond: Int, shared: SharedDecodeBudget, counters: IntakeCounters,
+        now: @escaping @Sendable () -> Instant = MonotonicClock.now
     ) {
         self.pool = pool
         self.meter = meter
         self.pixelsPerSecond = pixelsPerSecond
         self.shared = shared
         self.counters = counters
+        self.now = now
     }
 }
 
@@ -145,6 +149,7 @@ package final class VideoIntake: Sendable {
     private let retainsPicture: Bool
     /// Requests a keyframe from the sender. Called on any thread.
     private let requestKeyframe: @Sendable () -> Void
+    private let now: @Sendable () -> Instant
 
     /// - Parameters:
     ///   - pixels: the decoding that the sender may cause, which its camera and its screen share; nil: its own.
@@ -155,14 +160,14 @@ package final class VideoIntake: Sendable {
         retainsPicture: Bool = true,
         requestKeyframe: @escaping @Sendable () -> Void
     ) {
-        let now = MonotonicClock.now()
+        now = services.now
         lane = SerialLane(
             pool: services.pool, meter: services.meter, limit: Self.backlog + 1, slack: SerialLane.slackBehindEncoders,
             hasUntrustedInput: true)
         decoding = Confined(
             Decoding(
                 budget: DecodeBudget(
-                    pixels ?? SenderPixels(pixelsPerSecond: services.pixelsPerSecond, at: now), at: now)))
+                    pixels ?? SenderPixels(pixelsPerSecond: services.pixelsPerSecond, at: now()), at: now())))
         self.retainsPicture = retainsPicture
         shared = services.shared
         counters = services.counters
@@ -183,7 +188,8 @@ package final class VideoIntake: Sendable {
 
     /// Sets whether any view has a tile of the sender. Without one nothing is decoded, and the decoder's memory is
     /// released.
-    func setShown(_ isShown: Bool, at now: Instant = MonotonicClock.now()) {
+    func setShown(_ isShown: Bool, at now: Instant? = nil) {
+        let now = now ?? self.now()
         let was = shown.exchange(isShown, ordering: .relaxed)
         if isShown, !was {
             awaitsKeyframe.store(true, ordering: .relaxed)
@@ -242,7 +248,7 @@ package final class VideoIntake: Sendable {
     /// others do not get for longer than that.
     private func check(_ frame: ReceivedVideoFrame, for forwards: [Forward]) {
         lane.submit { [self] in
-            let isGood = decode(frame, at: MonotonicClock.now())
+            let isGood = decode(frame, at: now())
             if !isShown {
                 decoding.value.close()
                 if !retainsPicture { state.withLock { $0.pictures.removeAll() } }
@@ -300,7 +306,7 @@ package final class VideoIntake: Sendable {
             return frame
         }
         guard let next else { return }
-        let now = MonotonicClock.now()
+        let now = self.now()
         if now - next.arrival > Self.maximumAge { return refuse(.late, at: now) }
         decode(next, at: now)
     }
@@ -372,7 +378,7 @@ package final class VideoIntake: Sendable {
         _ picture: Picture, rotation: Rotation, size: (width: Int, height: Int), captureTime: Instant,
         arrival: Instant, isRepaired: Bool = false
     ) {
-        let ready = MonotonicClock.now()
+        let ready = now()
         state.withLock { state in
             state.lastArrival = arrival
             if let resumed = state.resumed, arrival >= resumed { state.resumed = nil }

@@ -18,6 +18,8 @@ package struct MediaServices: Sendable {
     package let deliver: Deliver
     /// Takes an encoder's failure, for the log.
     package let report: @Sendable (String) -> Void
+    /// The time; in simulations it stands still until they move it.
+    var now: @Sendable () -> Instant { decode.now }
     /// Has all peers of a room choose what they get again. Called on any thread.
     package let refresh: @Sendable (_ room: String) -> Void
 

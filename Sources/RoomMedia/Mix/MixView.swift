@@ -52,16 +52,19 @@ package final class MixView: Sendable {
     private let offer = Guarded(PassthroughOffer())
     private let isPassing = Atomic<Bool>(false)
     private let overload: OverloadState
+    private let now: @Sendable () -> Instant
     private let delays: PictureDelays
     package let lateTicks = Atomic<Int>(0)
 
     init(
-        id: ViewID, format: ViewFormat, ladder: Ladder, pool: WorkPool, meters: StageMeters, overload: OverloadState
+        id: ViewID, format: ViewFormat, ladder: Ladder, pool: WorkPool, meters: StageMeters, overload: OverloadState,
+        now: @escaping @Sendable () -> Instant
     ) {
         self.id = id
         self.format = format
         self.ladder = ladder
         self.overload = overload
+        self.now = now
         delays = meters.delays
         canvas = Confined(
             Canvas(compositor: Compositor(width: format.width, height: format.height), arrangement: Arrangement(of: id))
@@ -153,7 +156,7 @@ package final class MixView: Sendable {
         let shown = scene.people.lazy.filter { [group = id.group] in $0.group == group }
         let people = Dictionary(shown.map { ($0.id, $0) }) { first, _ in first }
         let isBare = canvas.value.arrangement.isBare
-        var trace = PictureTrace(composed: MonotonicClock.now())
+        var trace = PictureTrace(composed: now())
         let changed = canvas.value.compositor.compose(
             canvas.value.arrangement.arranged, words: canvas.value.clock.words(room: scene.room, at: time(nil)),
             at: tick

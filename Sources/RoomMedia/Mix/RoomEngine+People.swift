@@ -17,7 +17,7 @@ extension RoomEngine {
     ) -> Intake {
         let delay = AudioDelay()
         let counters = services.decode.counters
-        let pixels = SenderPixels(pixelsPerSecond: services.decode.pixelsPerSecond, at: MonotonicClock.now())
+        let pixels = SenderPixels(pixelsPerSecond: services.decode.pixelsPerSecond, at: services.now())
         let intake = Intake(
             video: VideoIntake(services: services.decode, pixels: pixels, audioDelay: delay, quality: quality) {
                 requestKeyframe(.camera)
@@ -49,7 +49,7 @@ extension RoomEngine {
     /// Adds a participant that has no peer: its audio and its pictures come by the result.
     package func addInput(_ participant: String) -> InputIntake {
         let intake = add(participant, hearsAs: participant) { _ in }
-        return InputIntake(intake, services: services.decode, at: MonotonicClock.now())
+        return InputIntake(intake, services: services.decode, at: services.now())
     }
 
     package func remove(_ participant: String) {

@@ -75,7 +75,7 @@ package final class RoomEngine: Sendable {
         for view in ended { view.close() }
         for intake in intakes { intake.setShown(false) }
         // At once, not with the clock's next tick: a peer that connects sends its first picture at once.
-        if isStart { tick(MonotonicClock.now()) }
+        if isStart { tick(services.now()) }
     }
 
     /// Arranges the tiles of views that are not made, which clients are told all the same.
@@ -116,7 +116,7 @@ package final class RoomEngine: Sendable {
             let format = state.scene.format(of: id)
             state.views[id] = MixView(
                 id: id, format: format, ladder: Ladder(rungs, format), pool: services.pool, meters: services.meters,
-                overload: services.overload)
+                overload: services.overload, now: services.now)
         }
         let rates = Set(state.views.values.map(\.format.framesPerSecond))
         services.video.remove(id, except: rates)
@@ -138,7 +138,7 @@ package final class RoomEngine: Sendable {
             guard let inRoom = state.views[view], state.views[id] == nil else { continue }
             state.views[id] = MixView(
                 id: id, format: inRoom.format, ladder: inRoom.ladder, pool: services.pool, meters: services.meters,
-                overload: services.overload)
+                overload: services.overload, now: services.now)
         }
         state.noteOutgoingScene()
     }
@@ -168,7 +168,7 @@ package final class RoomEngine: Sendable {
             if state.isClosed { return (ended, false, false, moved, []) }
             let isCut = scene.hasUnrecorded && (!old.hasUnrecorded || scene.leavesOut(moreThan: old))
             if isCut { state.taps.cut(in: state.views) }
-            if old.hasUnrecorded { state.taps.lastUnrecorded = MonotonicClock.now() }
+            if old.hasUnrecorded { state.taps.lastUnrecorded = services.now() }
             let reshaped = old.views.keys.contains {
                 scene.views[$0] != nil && old.format(of: $0) != scene.format(of: $0)
             }
@@ -211,7 +211,7 @@ package final class RoomEngine: Sendable {
         close(ended, in: scene)
         for intake in tracked { intake.beginTrack() }
         for (view, tiles) in moved { tilesChanged(view, tiles) }
-        if !ended.isEmpty || camerasChanged { updateShown() }
+        if !ended.isEmpty || camerasChanged { updateShown(at: services.now()) }
         return reshaped
     }
 
@@ -317,9 +317,9 @@ package final class RoomEngine: Sendable {
                     requests.limit(source, limits[picture]?.values.min())
                 }
             },
-            ended: { [weak view, id, refresh = services.refresh] _ in
-                view?.refuse(picture, at: MonotonicClock.now())
-                refresh(id)
+            ended: { [weak view, id, services] _ in
+                view?.refuse(picture, at: services.now())
+                services.refresh(id)
             })
         return { [format = view.format, counters = services.decode.counters] in
             let stream = ForwardedStream(
@@ -335,6 +335,7 @@ package final class RoomEngine: Sendable {
             key: key, rung: rung, parameterSetID: ladder.parameterSetID(for: key.kind), pool: services.pool,
             meters: services.meters,
             overload: services.overload, counters: renditionCounters[RenditionLabel(key, rung)], forwarding: forwarding,
+            now: services.now,
             deliver: services.deliver, report: services.report)
     }
 
@@ -387,7 +388,7 @@ package final class RoomEngine: Sendable {
 
     /// Turns decoding on for the participants who have a tile in some view that is mixed and the camera on, and off for
     /// all others.
-    private func updateShown(at now: Instant = MonotonicClock.now()) {
+    private func updateShown(at now: Instant) {
         let (views, people, intakes, inRoom, outgoing) = state.withLock {
             ($0.views, $0.people, $0.intakes, $0.scene.senders, $0.outgoingScene?.senders ?? [])
         }

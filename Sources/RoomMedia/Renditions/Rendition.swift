@@ -46,6 +46,7 @@ package final class Rendition: Sendable {
     private let lane: SerialLane
     private let overload: OverloadState
     private let delays: PictureDelays
+    private let now: @Sendable () -> Instant
     private let deliver: @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void
     private let report: @Sendable (String) -> Void
     /// Touched by the lane's jobs only.
@@ -56,6 +57,7 @@ package final class Rendition: Sendable {
     init(
         key: RenditionKey, rung: Ladder.Rung, parameterSetID: Int, pool: WorkPool, meters: StageMeters,
         overload: OverloadState, counters: RenditionCounters = RenditionCounters(), forwarding: Forwarding? = nil,
+        now: @escaping @Sendable () -> Instant = MonotonicClock.now,
         deliver: @escaping @Sendable (RenditionKey, PacketizedVideoFrame, PictureTrace, _ loops: [Int]) -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
@@ -66,6 +68,7 @@ package final class Rendition: Sendable {
         self.overload = overload
         self.counters = counters
         self.forwarding = forwarding
+        self.now = now
         self.deliver = deliver
         delays = meters.delays
         self.report = report
@@ -142,7 +145,7 @@ package final class Rendition: Sendable {
     /// - Parameter isUrgent: for a member that cannot wait; other requests repair a loss and share a budget of
     ///   keyframes.
     package func requestKeyframe(isUrgent: Bool) {
-        if let forwarding { return forwarding.requestKeyframe(at: MonotonicClock.now()) }
+        if let forwarding { return forwarding.requestKeyframe(at: now()) }
         state.withLock { $0.control.requestKeyframe(isUrgent: isUrgent) }
     }
 
@@ -164,7 +167,7 @@ package final class Rendition: Sendable {
             let force = state.control.takeKeyframe(at: tick)
             return (force, state.control.rate, state.taps)
         }
-        let start = MonotonicClock.now()
+        let start = now()
         do {
             let encoder = try readyEncoder(rate: rate)
             guard let frame = try encoder.encode(picture, timestamp: tick.ticks(at: 90_000), forceKeyframe: force)
@@ -172,7 +175,7 @@ package final class Rendition: Sendable {
                 state.withLock { $0.control.noteSkipped(isKeyframe: force) }
                 return
             }
-            let took = MonotonicClock.now() - start
+            let took = now() - start
             let loops = state.withLock { state in
                 state.framesSent += 1
                 state.bytesSent += frame.data.count
@@ -190,7 +193,7 @@ package final class Rendition: Sendable {
             let packetized = PacketizedVideoFrame(
                 frame, maxPayload: maxPayload, packetizationMode: key.singleNAL ? 0 : 1)
             var trace = trace
-            trace.encoded = MonotonicClock.now()
+            trace.encoded = now()
             delays.encoded(trace)
             deliver(key, packetized, trace, loops)
         } catch {
@@ -238,7 +241,7 @@ package final class Rendition: Sendable {
             if frame.isKeyframe { state.keyframes += 1 }
         }
         counters.count(bytes: frame.data.count, isKeyframe: frame.isKeyframe)
-        let now = MonotonicClock.now()
+        let now = self.now()
         var trace = PictureTrace(composed: now)
         trace.origins = [PictureOrigin(arrival: received.arrival, decoded: now)]
         deliver(key, PacketizedVideoFrame(frame, maxPayload: maxPayload, layerSync: false), trace, loops)

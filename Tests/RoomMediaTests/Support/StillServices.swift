@@ -17,8 +17,12 @@ final class StillServices: Sendable {
     /// How many times all peers were to choose again.
     let refreshes = Guarded(0)
     let counters = IntakeCounters()
+    /// By which frames are late and budgets fill again, too.
+    private let time: Guarded<Instant>
 
     init() {
+        let time = Guarded(MonotonicClock.now())
+        self.time = time
         let meters = StageMeters()
         audio = AudioClock(name: "audio", meter: meters.audio, deliver: { _ in })
         video = VideoClock(overload: overload)
@@ -26,13 +30,19 @@ final class StillServices: Sendable {
             pool: pool, meters: meters, overload: overload, audio: audio, video: video,
             decode: DecodeServices(
                 pool: pool, meter: meters.decode, pixelsPerSecond: 1 << 30,
-                shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: .zero), counters: counters),
+                shared: SharedDecodeBudget(pixelsPerSecond: 1 << 30, at: .zero), counters: counters,
+                now: { time.withLock { $0 } }),
             deliver: { [delivered] key, frame, _, _ in delivered.withLock { $0.append((key, frame)) } },
             report: { _ in }, refresh: { [refreshes] _ in refreshes.withLock { $0 += 1 } })
         pool.start()
     }
 
     deinit { pool.stop() }
+
+    var now: Instant { time.withLock { $0 } }
+
+    /// Moves the clocks. Pictures are composed, decoded and encoded beside: the room is busy until then.
+    func advance(to time: Instant) { self.time.withLock { $0 = max($0, time) } }
 
     /// Runs `body` while no picture can be composed or encoded: what it starts waits for its end.
     func withoutPictures(_ body: () -> Void) {
