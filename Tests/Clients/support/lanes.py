@@ -6,10 +6,12 @@ agree on who runs what; without it one process runs everything, in the order of 
 A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. What it took it measures:
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
-- `alone`: nothing else runs but what waits: tests of less than `STILL` cores each, with less than `BESIDE_ALONE` together. These come first.
-- Otherwise the longest that is left and fits: the cores of all that run stay below 0.7 of the machine's (`CLIENT_CORES`), since what keeps one
-  core busy on average needs more than that now and then, and what was measured beside others had less than it needs. Of those that are not quiet
-  (`QUIET`) no more run than the machine has cores, and they go before quiet ones: lanes beyond the number of cores are for tests that wait.
+- `alone`: nothing else runs but what waits: tests of less than `STILL` cores each, with less than `BESIDE_ALONE` together. These come first. Such that
+  mostly wait themselves (`LIGHT`), for what a slow line takes or for a clock, run beside each other, all with less than `CALM` together.
+- Otherwise the one with the most cores that is left and fits, so that none of these is left to run by itself at the end: the cores of all that run
+  stay below three quarters of the machine's (`CLIENT_CORES`), since what keeps one core busy on average needs more than that now and then, and
+  what was measured beside others had less than it needs. Of those that are not quiet (`QUIET`) no more run than the machine has cores: lanes
+  beyond the number of cores are for tests that wait.
 - What no run has measured counts by its mark, as most tests of that mark measure: a `patient` test waits more than it works. On a machine of two
   cores two of them fit, or a first run there would take twice as long as the next.
 """
@@ -28,6 +30,8 @@ SECONDS_PER_TEST = 5
 CORES = {"alone": 1, "working": 0.6, "patient": 0.4}
 # The cores below which a test disturbs no other that works, and below which none that measures; and those of all beside one that measures.
 QUIET, STILL, BESIDE_ALONE = 0.3, 0.2, 0.3
+# The cores below which a test that is alone disturbs no other of its kind, and those of all that run beside one of these, with it.
+LIGHT, CALM = 0.35, 0.6
 
 
 def kind(item):
@@ -88,19 +92,25 @@ def choose(expected, taken, finished, cores, workers):
     if not left:
         return ""
     running = {name: expected[name][1] for name in taken if name not in finished and name in expected}
+    alone = [share for name, share in running.items() if is_alone(name)]
     beside = [share for name, share in running.items() if not is_alone(name)]
-    if any(map(is_alone, running)):
-        room = min(STILL, BESIDE_ALONE - sum(beside))
-        fit = [name for name in left if expected[name][1] <= room and not is_alone(name)]
-    elif any(map(is_alone, left)):
-        stands_still = all(share <= STILL for share in beside) and sum(beside) <= BESIDE_ALONE
-        fit = [name for name in left if is_alone(name)] if stands_still else []
+    if alone or any(map(is_alone, left)):
+        is_still = all(share <= STILL for share in beside)
+
+        def fits(name):
+            share = expected[name][1]
+            if not is_alone(name):
+                return bool(alone) and share <= STILL and sum(beside) + share <= BESIDE_ALONE
+            if share <= LIGHT and alone:
+                return max(alone) <= LIGHT and is_still and sum(running.values()) + share <= CALM
+            return not alone and is_still and sum(beside) <= BESIDE_ALONE
+        fit = list(filter(fits, left))
     elif running:
         places = workers - sum(share > QUIET for share in running.values())
         fit = [name for name in left if sum(running.values()) + expected[name][1] <= cores and (places > 0 or expected[name][1] <= QUIET)]
     else:
         fit = left
-    return max(fit, key=lambda name: (expected[name][1] > QUIET, expected[name][0]), default=None)
+    return max(fit, key=lambda name: expected[name][::-1], default=None)
 
 
 class Agreement:
@@ -157,7 +167,7 @@ def pytest_runtestloop(session):
         return None
     agreement, all_shares = Agreement(folder), shares(session.items)
     workers = os.cpu_count() or 1
-    cores = float(os.environ.get("CLIENT_CORES", 0.7 * workers))
+    cores = float(os.environ.get("CLIENT_CORES", 0.75 * workers))
     while (name := agreement.next(all_shares, cores, workers)) != "":
         if name is None:
             time.sleep(0.2)

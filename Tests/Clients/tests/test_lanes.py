@@ -47,12 +47,31 @@ def note(name):
     (["e alone", "g patient", "b working", "f working", "c patient", "d patient"], ["e alone", "g patient", "b working", "f working"], "a working"),
     (list(EXPECTED), [], ""),
 ])
-def test_the_longest_that_fits_goes_first_and_alone_is_alone(taken, finished, expected):
+def test_what_works_most_goes_first_where_it_fits_and_alone_is_alone(taken, finished, expected):
     assert choose(EXPECTED, taken, finished, cores=1.5, workers=2) == expected
 
 
 def test_alone_waits_for_those_that_work_and_nothing_new_starts_before_it():
     assert choose({name: EXPECTED[name] for name in ("a working", "e alone", "c patient")}, ["a working"], [], cores=9, workers=2) is None
+
+
+@pytest.mark.parametrize("taken, expected", [
+    ([], "forwarded alone"),
+    # Beside what waits, although it is alone, runs another such test, and never one that works.
+    (["bad day alone"], "camera alone"),
+    (["bad day alone", "lobby alone"], "quiet patient"),
+    (["forwarded alone"], "quiet patient"),
+    (["forwarded alone", "quiet patient"], None),
+    (["lobby alone"], "bad day alone"),
+    (["camera alone", "bad day alone"], "quiet patient"),
+    (["camera alone", "lobby alone"], "quiet patient"),
+])
+def test_what_waits_alone_runs_beside_another_that_does(taken, expected):
+    shares = {
+        "bad day alone": [74, 0.31], "lobby alone": [18, 0.1], "camera alone": [12, 0.25], "forwarded alone": [25, 1.1], "page working": [90, 0.5],
+        "quiet patient": [5, 0.1],
+    }
+    assert choose(shares, taken, [], cores=1.4, workers=2) == expected
 
 
 def test_what_needs_more_than_the_machine_has_runs_by_itself():
