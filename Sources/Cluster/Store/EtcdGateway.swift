@@ -12,10 +12,11 @@ final class EtcdGateway: ClusterStore {
         /// The endpoint to be asked first.
         var preferred = 0
         var errors = 0
+        var isClosed = false
     }
 
     /// How long one endpoint has for a call.
-    private static let limit = Duration.seconds(1)
+    private let limit: Duration
     /// More than one page of a listing, whose values are at most 512 KiB for one key and else about 100 bytes.
     private static let answerBytes = 4 << 20
     private static let page = 1000
@@ -30,13 +31,14 @@ final class EtcdGateway: ClusterStore {
     private let session: EtcdSession?
     private static let silence = "no answer in time"
 
-    init(_ settings: ClusterSettings) throws(ClusterFault) {
+    init(_ settings: ClusterSettings, limit: Duration = .seconds(1)) throws(ClusterFault) {
+        self.limit = limit
         endpoints = settings.etcd.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         // A loop of its own: the server's loops may be busy when a renewal is due.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         self.group = group
         do {
-            client = try HTTPClient(cluster: settings.tls, connectTimeout: Self.limit, group: group)
+            client = try HTTPClient(cluster: settings.tls, connectTimeout: limit, group: group)
         } catch {
             group.shutdownGracefully { _ in }
             throw error
@@ -51,9 +53,17 @@ final class EtcdGateway: ClusterStore {
     func avoidEndpoint() { failed(state.withLock { $0.preferred }) }
 
     func close() async {
+        state.withLock { $0.isClosed = true }
         session?.close()
         try? await client.shutdown()
         try? await group.shutdownGracefully()
+    }
+
+    deinit {
+        // The client may not end open: where nobody has closed it, for an error on the way, it closes itself.
+        guard !state.withLock({ $0.isClosed }) else { return }
+        session?.close()
+        client.shutdown { [group] _ in group.shutdownGracefully { _ in } }
     }
 
     // MARK: Leases
@@ -132,7 +142,7 @@ final class EtcdGateway: ClusterStore {
         _ area: StoreArea, from revision: Int64, at index: Int, _ take: @Sendable (StoreChanges) async -> Void
     ) async throws(StoreError) {
         // Without the second header a member that is cut off keeps the watch open, and even tells of progress.
-        let token = try await token(within: Self.limit)
+        let token = try await token(within: limit)
         var request = try request(index, "/v3/watch", EtcdRequest.watch(area, from: revision), token)
         request.headers.replaceOrAdd(name: "Grpc-Metadata-hasleader", value: "true")
         let lines = WatchLines()
@@ -157,8 +167,9 @@ final class EtcdGateway: ClusterStore {
     // MARK: Calls
 
     private func call<Answer: Decodable>(
-        _ type: Answer.Type, _ path: String, _ body: String, within limit: Duration = EtcdGateway.limit
+        _ type: Answer.Type, _ path: String, _ body: String, within limit: Duration? = nil
     ) async throws(StoreError) -> Answer {
+        let limit = limit ?? self.limit
         var token = try await token(within: limit)
         let first = state.withLock { $0.preferred }
         var failure = StoreError.unreachable("there is no endpoint")

@@ -7,10 +7,13 @@ import Testing
 
 /// The gateway's client towards members that fail, and servers that are none.
 @Suite struct EtcdGatewayTests {
-    private func gateway(_ servers: [ScriptedServer], user: String = "") throws -> EtcdGateway {
+    /// - Parameter limit: what a member has for an answer; the product's 1 s where silence is tried.
+    private func gateway(
+        _ servers: [ScriptedServer], user: String = "", limit: Duration = .seconds(30)
+    ) throws -> EtcdGateway {
         var settings = ClusterSettings()
         (settings.etcd, settings.user, settings.password) = (servers.map(\.url), user, user.isEmpty ? "" : "pass")
-        return try EtcdGateway(settings)
+        return try EtcdGateway(settings, limit: limit)
     }
 
     private static let granted = ScriptedServer.json(#"{"header":{"revision":"3"},"ID":"77","TTL":"6"}"#)
@@ -24,7 +27,7 @@ import Testing
         ]
         let bad = answers.map { answer in ScriptedServer { _ in answer } }
         let good = ScriptedServer { _ in Self.granted }
-        let store = try gateway(bad + [good])
+        let store = try gateway(bad + [good], limit: .seconds(1))
         let begin = ContinuousClock.now
         #expect(try await store.grant(.seconds(6)) == StoreLease(id: 77, ttl: .seconds(6)))
         #expect(store.errors == bad.count)
@@ -40,10 +43,10 @@ import Testing
         let server = ScriptedServer { _ in answer.withLock { ScriptedServer.json($0) } }
         let store = try gateway([server])
         answer.withLock { $0 = #"{"result":{"header":{"revision":"9"},"ID":"5"}}"# }
-        #expect(try await store.renew(5, within: .seconds(1)) == nil)
+        #expect(try await store.renew(5, within: .seconds(30)) == nil)
         answer.withLock { $0 = #"{"result":{"ID":"5","TTL":"4"}}"# }
-        #expect(try await store.renew(5, within: .seconds(1))?.ttl == .seconds(4))
-        await #expect(throws: StoreError.unreadable("another lease")) { try await store.renew(6, within: .seconds(1)) }
+        #expect(try await store.renew(5, within: .seconds(30))?.ttl == .seconds(4))
+        await #expect(throws: StoreError.unreadable("another lease")) { try await store.renew(6, within: .seconds(30)) }
         answer.withLock { $0 = #"{"header":{}}"# }
         await #expect(throws: StoreError.self) { try await store.grant(.seconds(1)) }
         await #expect(throws: StoreError.self) { try await store.list(.followed, hasValues: true) }
@@ -99,7 +102,7 @@ import Testing
             }
             return isSilent.withLock { $0 } ? nil : Self.granted
         }
-        let store = try gateway([server], user: "tessera")
+        let store = try gateway([server], user: "tessera", limit: .seconds(1))
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
                 group.addTask {
@@ -116,6 +119,15 @@ import Testing
         #expect(try await store.grant(.seconds(6)).id == 77)
         #expect(logins() == 1)
         await store.close()
+    }
+
+    @Test func `a gateway that nobody closed ends with its connections`() async throws {
+        let server = ScriptedServer { _ in Self.granted }
+        var store: EtcdGateway? = try gateway([server])
+        weak let end = store
+        #expect(try await store?.grant(.seconds(6)).id == 77)
+        store = nil
+        #expect(await eventually { end == nil })
     }
 
     @Test(arguments: [
