@@ -31,7 +31,7 @@ CORES = {"alone": 1, "working": 0.6, "patient": 0.4}
 # The cores below which a test disturbs no other that works, and below which none that measures; and those of all beside one that measures.
 QUIET, STILL, BESIDE_ALONE = 0.3, 0.2, 0.3
 # The cores below which a test that is alone disturbs no other of its kind, and those of all that run beside one of these, with it.
-LIGHT, CALM = 0.35, 0.6
+LIGHT, CALM = 0.42, 0.75
 
 
 def kind(item):

@@ -62,13 +62,13 @@ def test_alone_waits_for_those_that_work_and_nothing_new_starts_before_it():
     (["bad day alone", "lobby alone"], "quiet patient"),
     (["forwarded alone"], "quiet patient"),
     (["forwarded alone", "quiet patient"], None),
-    (["lobby alone"], "bad day alone"),
+    (["lobby alone"], "camera alone"),
     (["camera alone", "bad day alone"], "quiet patient"),
     (["camera alone", "lobby alone"], "quiet patient"),
 ])
 def test_what_waits_alone_runs_beside_another_that_does(taken, expected):
     shares = {
-        "bad day alone": [74, 0.31], "lobby alone": [18, 0.1], "camera alone": [12, 0.25], "forwarded alone": [25, 1.1], "page working": [90, 0.5],
+        "bad day alone": [74, 0.31], "lobby alone": [18, 0.1], "camera alone": [12, 0.4], "forwarded alone": [25, 1.1], "page working": [90, 0.5],
         "quiet patient": [5, 0.1],
     }
     assert choose(shares, taken, [], cores=1.4, workers=2) == expected
