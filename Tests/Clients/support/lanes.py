@@ -7,7 +7,8 @@ A lane takes a test at a time, or all tests of a module that share a fixture of 
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
 - `alone`: nothing else runs but what waits: tests of less than `STILL` cores each, with less than `BESIDE_ALONE` together. These come first. Such that
-  mostly wait themselves (`LIGHT`), for what a slow line takes or for a clock, run beside each other, all with less than `CALM` together.
+  mostly wait themselves (`LIGHT`), for what a slow line takes or for a clock, run beside each other, all with less than `CALM` together. The longest
+  of them comes first: not one that measures while the lanes start their first browsers.
 - Otherwise the one with the most cores that is left and fits, so that none of these is left to run by itself at the end: the cores of all that run
   stay below three quarters of the machine's (`CLIENT_CORES`), since what keeps one core busy on average needs more than that now and then, and
   what was measured beside others had less than it needs. Of those that are not quiet (`QUIET`) no more run than the machine has cores: lanes
@@ -31,7 +32,7 @@ CORES = {"alone": 1, "working": 0.6, "patient": 0.4}
 # The cores below which a test disturbs no other that works, and below which none that measures; and those of all beside one that measures.
 QUIET, STILL, BESIDE_ALONE = 0.3, 0.2, 0.3
 # The cores below which a test that is alone disturbs no other of its kind, and those of all that run beside one of these, with it.
-LIGHT, CALM = 0.42, 0.75
+LIGHT, CALM = 0.2, 0.4
 
 
 def kind(item):
@@ -110,7 +111,7 @@ def choose(expected, taken, finished, cores, workers):
         fit = [name for name in left if sum(running.values()) + expected[name][1] <= cores and (places > 0 or expected[name][1] <= QUIET)]
     else:
         fit = left
-    return max(fit, key=lambda name: expected[name][::-1], default=None)
+    return max(fit, key=lambda name: expected[name] if is_alone(name) else expected[name][::-1], default=None)
 
 
 class Agreement:

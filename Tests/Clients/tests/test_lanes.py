@@ -56,19 +56,18 @@ def test_alone_waits_for_those_that_work_and_nothing_new_starts_before_it():
 
 
 @pytest.mark.parametrize("taken, expected", [
-    ([], "forwarded alone"),
+    ([], "bad day alone"),
     # Beside what waits, although it is alone, runs another such test, and never one that works.
-    (["bad day alone"], "camera alone"),
-    (["bad day alone", "lobby alone"], "quiet patient"),
+    (["lobby alone"], "camera alone"),
+    (["camera alone"], "lobby alone"),
+    (["camera alone", "lobby alone"], "quiet patient"),
+    (["bad day alone"], "quiet patient"),
     (["forwarded alone"], "quiet patient"),
     (["forwarded alone", "quiet patient"], None),
-    (["lobby alone"], "camera alone"),
-    (["camera alone", "bad day alone"], "quiet patient"),
-    (["camera alone", "lobby alone"], "quiet patient"),
 ])
 def test_what_waits_alone_runs_beside_another_that_does(taken, expected):
     shares = {
-        "bad day alone": [74, 0.31], "lobby alone": [18, 0.1], "camera alone": [12, 0.4], "forwarded alone": [25, 1.1], "page working": [90, 0.5],
+        "bad day alone": [74, 0.31], "lobby alone": [18, 0.1], "camera alone": [12, 0.2], "forwarded alone": [25, 1.1], "page working": [90, 0.5],
         "quiet patient": [5, 0.1],
     }
     assert choose(shares, taken, [], cores=1.4, workers=2) == expected
