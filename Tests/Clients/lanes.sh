@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lanes.sh FOLDER PYTHON ARGUMENT...: runs the client tests in lanes beside each other (support/lanes.py), each in a network of its own. FOLDER keeps
-# what the lanes agree on, and the seconds and cores of each test for the next run. CLIENT_LANE_COUNT says how many lanes, without it two
-# more than the machine has cores.
+# what the lanes agree on, and the seconds and cores of each test for the next run. CLIENT_LANE_COUNT says how many lanes, without it one
+# for each core and one more.
 set -euo pipefail
 here=$(dirname "$0")
 folder=$1 python=$2
@@ -12,7 +12,7 @@ export CLIENT_LANES=$folder
 lanes=()
 # The lanes end with this script: each of them ends its own programs.
 trap 'kill "${lanes[@]}" 2>/dev/null || true' EXIT
-for ((lane = 1; lane <= ${CLIENT_LANE_COUNT:-$(($(nproc) + 2))}; lane++)); do
+for ((lane = 1; lane <= ${CLIENT_LANE_COUNT:-$(($(nproc) + 1))}; lane++)); do
     "$here/in_namespace.sh" "$python" -m pytest "$here" -p no:cacheprovider --durations 8 "$@" >"$folder/$lane.log" 2>&1 &
     lanes+=($!)
 done

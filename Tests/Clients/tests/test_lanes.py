@@ -47,7 +47,7 @@ def note(name):
     (["e alone", "g patient", "b working", "f working", "c patient", "d patient"], ["e alone", "g patient", "b working", "f working"], "a working"),
     (list(EXPECTED), [], ""),
 ])
-def test_what_works_most_goes_first_where_it_fits_and_alone_is_alone(taken, finished, expected):
+def test_the_longest_that_fits_goes_first_and_alone_is_alone(taken, finished, expected):
     assert choose(EXPECTED, taken, finished, cores=1.5, workers=2) == expected
 
 
