@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from support.server import PROGRAM, Server
+from support.server import PROGRAM, Server, resident, spent
 
 PEOPLE = [2, 4, 9]
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
@@ -75,23 +75,12 @@ def ffmpeg(clip, people):
     return command
 
 
-def processor_time(process):
-    """Of a process and its threads, in seconds."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory(process):
-    """Its resident memory in MB."""
-    return int(next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS:")).split()[1]) / 1024
-
-
 def measured(process):
     """Milliseconds of processor time per second, and MB."""
     time.sleep(SETTLED)
-    began, before = time.monotonic(), processor_time(process)
+    began, before = time.monotonic(), spent(process)
     time.sleep(SECONDS)
-    return 1000 * (processor_time(process) - before) / (time.monotonic() - began), memory(process)
+    return 1000 * (spent(process) - before) / (time.monotonic() - began), resident(process)
 
 
 @contextlib.contextmanager
@@ -99,10 +88,11 @@ def running(command):
     with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdout=said, stderr=said) as process:
         try:
             yield process
+        finally:
+            # What has ended by itself cannot be measured, and says why.
             if process.poll() is not None:
                 said.seek(0)
                 raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.read()[-2000:].decode(errors='replace')}")
-        finally:
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(5)
@@ -115,9 +105,9 @@ def program(make, clip, people):
         return measured(process.pid)
 
 
-def tessera(clip, people, folder, config=""):
-    config = f"video: {{codecs: [h264]}}\nrooms: {{framesPerSecond: 30{config}}}\n"
-    with Server(folder, config=config, full=True) as server:
+def tessera(clip, people):
+    config = "video: {codecs: [h264]}\nrooms: {framesPerSecond: 30, passthrough: off}\n"
+    with tempfile.TemporaryDirectory() as folder, Server(folder, config=config, full=True) as server:
         call = [PROGRAM, "call", server.url, "--room", "peers", "--name", "P", "--count", people, "--video", clip, "--audio", clip]
         with running([str(part) for part in call]):
             cost = measured(server.process.pid)
@@ -129,18 +119,10 @@ def tessera(clip, people, folder, config=""):
 def main(arguments):
     sizes = [int(each) for each in arguments] or PEOPLE
     with tempfile.TemporaryDirectory() as directory:
-        folder = Path(directory)
-        clip = folder / "clip.mkv"
+        clip = Path(directory, "clip.mkv")
         subprocess.run(["ffmpeg", "-v", "error", "-nostdin", *CLIP, clip], check=True)
-        turns = 0
-
-        def server_folder():
-            nonlocal turns
-            turns += 1
-            return folder / f"server{turns}"
-
         ways = {
-            "Tessera": lambda people: tessera(clip, people, server_folder(), ", passthrough: off"),
+            "Tessera": lambda people: tessera(clip, people),
             "GStreamer": lambda people: program(gstreamer, clip, people),
             "FFmpeg": lambda people: program(ffmpeg, clip, people),
         }

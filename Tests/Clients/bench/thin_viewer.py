@@ -2,11 +2,9 @@
 
 import asyncio
 import contextlib
-import os
 import statistics
 import sys
 import tempfile
-from pathlib import Path
 
 from support.browser import Chromium
 from support.far_network import FarNetwork
@@ -14,18 +12,12 @@ from support.flashes import caller, people, wait_for
 from support.media import TONES
 from support.page_server import serve_pages
 from support.people import BrowserPeer, page_url
-from support.server import Server, from_outside
+from support.server import Server, from_outside, spent
 
 LINK = "rate=120k,delay=50ms"
 ROUNDS, SETTLED, SECONDS = 3, 20, 20
 # The most that AV1 may add, in cores.
 AIM = 0.15
-
-
-def spent(process):
-    """The processor time of a process in seconds."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
 async def measure(server, pages, codec):

@@ -6,9 +6,9 @@ agree on who runs what; without it one process runs everything, in the order of 
 A lane takes a test at a time, or all tests of a module that share a fixture of the module's, so that this starts once. What it took it measures:
 seconds, and the cores that these tests and their programs kept busy on average. Both stay in the folder for the next run. The rules:
 
-- `alone`: nothing else runs but what waits: tests of less than `STILL` cores each, with less than `BESIDE_ALONE` together. These come first. Such that
-  mostly wait themselves (`LIGHT`), for what a slow line takes or for a clock, run beside each other, all with less than `CALM` together. The longest
-  of them comes first: not one that measures while the lanes start their first browsers.
+- `alone`: nothing else runs but what waits: tests of less than `STILL` cores each, with less than `BESIDE_ALONE` together. These come first,
+  the longest before all, and not the heaviest, while the lanes start their browsers. Those of them that hardly work (`LIGHT`), and wait for a slow
+  line or a clock, run beside each other, all with less than `CALM` together.
 - Otherwise the longest that is left and fits: the cores of all that run stay below 0.7 of the machine's (`CLIENT_CORES`), since what keeps one
   core busy on average needs more than that now and then, and what was measured beside others had less than it needs. Of those that are not quiet
   (`QUIET`) no more run than the machine has cores, and they go before quiet ones: lanes beyond the number of cores are for tests that wait. With a
@@ -103,7 +103,7 @@ def choose(expected, taken, finished, cores, workers):
             if not is_alone(name):
                 return bool(alone) and share <= STILL and sum(beside) + share <= BESIDE_ALONE
             if share <= LIGHT and alone:
-                return max(alone) <= LIGHT and is_still and sum(running.values()) + share <= CALM
+                return max(alone) <= LIGHT and sum(running.values()) + share <= CALM
             return not alone and is_still and sum(beside) <= BESIDE_ALONE
         fit = list(filter(fits, left))
     elif running:

@@ -89,6 +89,18 @@ class Endpoint:
         return json.loads(data) if data else None
 
 
+def spent(process):
+    """The processor time of a process and its threads in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(process):
+    """Its resident memory in MB."""
+    with open(f"/proc/{process}/status") as status:
+        return int(next(line for line in status if line.startswith("VmRSS:")).split()[1]) / 1024
+
+
 class Server(Endpoint):
     """`with Server(tmp_path) as server:` starts a server and waits until it answers. Rooms are `SMALL` unless `full`, and two
     people get the common picture unless `own_pictures`."""
@@ -144,9 +156,7 @@ class Server(Endpoint):
         return self.log_path.read_text(errors="replace")[-8000:]
 
     def resident(self):
-        """The process's resident memory in MB."""
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return int(next(line for line in status if line.startswith("VmRSS:")).split()[1]) / 1024
+        return resident(self.process.pid)
 
     def stop(self, how=signal.SIGTERM, timeout=12):
         """Ends the server and returns its exit status."""

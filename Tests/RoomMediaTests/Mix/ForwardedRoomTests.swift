@@ -27,12 +27,11 @@ struct ForwardedRoomTests {
         let asked = Guarded(Asked())
         private var sender: SentVideo
         private var answered = 0
-        private(set) var now: Instant
+        var now: Instant { still.now }
         /// Whether the camera sends.
         var sends = true
 
         init(_ scene: Scene, codec: VideoCodec) throws {
-            now = still.now
             room = still.room()
             sender = try SentVideo(codec)
             intake = room.add("a", hearsAs: "a") { [asked] _, limit in
@@ -48,8 +47,7 @@ struct ForwardedRoomTests {
         /// Runs so many ticks, in each of which the camera sends a frame.
         func run(_ ticks: Int) async throws {
             for _ in 0..<ticks {
-                now = now + .nanoseconds(1_000_000_000 / 30)
-                still.advance(to: now)
+                still.advance(to: now + .nanoseconds(1_000_000_000 / 30))
                 let requested = asked.withLock { $0.keyframes }
                 if sends, let frame = try sender.frame(at: now, isKeyframe: requested > answered) {
                     answered = requested

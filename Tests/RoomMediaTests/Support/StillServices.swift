@@ -17,7 +17,7 @@ final class StillServices: Sendable {
     /// How many times all peers were to choose again.
     let refreshes = Guarded(0)
     let counters = IntakeCounters()
-    /// By which frames are late and budgets fill again, too.
+    /// The time of the intakes and the renditions.
     private let time: Guarded<Instant>
 
     init() {
